@@ -1,0 +1,135 @@
+// Package cloud answers: what can a cloud do for us, and what can go wrong?
+//
+// It is the cloud door: the Fleet interface, the order that asks for one machine, and the closed list of error codes
+// on which callers act. It does not talk to any cloud (drivers do: cloud/azure, cloud/memcloud) and does not
+// remember or choose anything (cloud/market does). Twin and drivers sit the exam in cloud/cloudtest.
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Fleet sells machines. Every method may be repeated safely and called concurrently; none waits for a machine.
+// Errors are *Error (possibly wrapped); anything else counts as Unknown.
+type Fleet interface {
+	// Offerings lists everything that the cloud may sell for the class, sold out or not, sorted by name. The driver
+	// answers from what it last learnt and refreshes as it sees fit; it fails only when it knows nothing at all.
+	Offerings(ctx context.Context, class model.Class) (model.Catalog, error)
+
+	// Inspect asks the cloud whether machines of this class can be built now: which images it may use, and one
+	// condition per thing that must be right (subnet, images, version…). An error means the cloud could not be asked.
+	Inspect(ctx context.Context, class model.Class, kubernetesVersion string) (Report, error)
+
+	// Launch asks for one machine of one offering. A nil error means accepted, not finished: List shows what becomes
+	// of it. Launching again for the same claim returns the machine that exists already, whatever its offering.
+	Launch(ctx context.Context, order Order) (model.Instance, error)
+
+	// List returns every machine that is ours, at any stage, sorted by name. A machine appears from the moment
+	// Launch returned, and stays until the cloud has let go of it. For a failed machine it says why.
+	List(ctx context.Context) ([]model.Instance, error)
+
+	// Terminate asks for a machine and everything bought with it to go away; nil means asked, or asked before.
+	// NotFound means nothing of it is left.
+	Terminate(ctx context.Context, id string) error
+}
+
+// Report is what Inspect found.
+type Report struct {
+	Images            []model.Image
+	KubernetesVersion string
+	Conditions        []model.Condition // Since is left zero; the caller keeps the time of transitions
+}
+
+// Order asks for one machine.
+type Order struct {
+	Claim    string // name of the claim; the machine's name is derived from it
+	ClaimUID string
+	Pool     string
+	Class    model.Class
+	Type     model.InstanceType
+	Offering model.Offering // one of Type.Offerings
+	// Labels and Taints the machine must register with, startup taints and the unregistered taint included.
+	Labels map[string]string
+	Taints []model.Taint
+	// Token is the bootstrap token the machine joins with, "id.secret". It is a secret.
+	Token   string
+	Cluster model.Cluster
+}
+
+// Code says what kind of thing went wrong; callers act on codes only.
+type Code string
+
+// The codes.
+const (
+	NoCapacity Code = "no-capacity" // the cloud has none left; Error.Scope says of what
+	Quota      Code = "quota"       // we may not have more; Error.Scope says of what
+	Throttled  Code = "throttled"   // too many calls; Error.RetryAfter says when to come back
+	Invalid    Code = "invalid"     // the order itself is wrong; asking again won't help
+	Denied     Code = "denied"      // we are not allowed to
+	NotFound   Code = "not-found"   // there is no such thing (any more)
+	Unknown    Code = "unknown"     // anything else: asking again may help
+)
+
+// Scope says what a NoCapacity or Quota error blocks. Empty fields mean "any": a Scope with only Zone set blocks the
+// whole zone. The zero Scope blocks nothing.
+type Scope struct {
+	Type         string
+	Family       string // quota family
+	Zone         string
+	CapacityType string
+	// Zonal, when true, limits the scope to offerings in a real zone; Regional to those outside zones.
+	Zonal, Regional bool
+	// MinCPU limits the scope to types with at least this many thousandths of a core; 0 = all. Larger sizes of a
+	// family are blocked together with the one that failed.
+	MinCPU int64
+	// All blocks every offering of CapacityType (or of everything).
+	All bool
+	// For is how long to believe it. Zero leaves the choice to the market.
+	For time.Duration
+}
+
+// Error is a cloud's refusal in our words.
+type Error struct {
+	Code       Code
+	Scope      Scope
+	RetryAfter time.Duration // for Throttled; zero = the caller's own backoff
+	Reason     string        // the cloud's own code, e.g. "SkuNotAvailable"; shown, never acted upon
+	Err        error
+}
+
+// Error prints "no-capacity (SkuNotAvailable): …".
+func (e *Error) Error() string {
+	s := string(e.Code)
+	if e.Reason != "" {
+		s += " (" + e.Reason + ")"
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cloud's own error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of err: "" for nil, Unknown for errors that carry none.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Unknown
+}
+
+// Errorf builds an *Error whose text wraps like fmt.Errorf.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,195 @@
+// Package kube answers: what do we ask of the cluster?
+//
+// It is the cluster door: the Store interface in our own words, the patches it takes and the error codes it gives. It
+// decides nothing and remembers nothing. The twin is kube/memkube, the real thing kube/apikube, the exam both sit
+// kube/storetest.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Store reads and changes the cluster. Every method may be repeated safely and called concurrently. Errors are
+// *Error (possibly wrapped); callers act on codes.
+type Store interface {
+	// Follow tells sink every object as it is and then every change, in order per object, until ctx ends or the
+	// connection cannot be kept (then it returns an error and may be called again; sink then sees everything anew).
+	Follow(ctx context.Context, sink Sink) error
+
+	// CreateClaim writes a new claim with its finalizer. Exists when the name is taken.
+	CreateClaim(ctx context.Context, c model.Claim) (model.Claim, error)
+	// PatchClaim changes what the patch names and nothing else.
+	PatchClaim(ctx context.Context, name string, p ClaimPatch) error
+	// DeleteClaim asks for the claim to go; its finalizer keeps it until PatchClaim drops it.
+	DeleteClaim(ctx context.Context, name string) error
+
+	// PatchNode changes what the patch names and nothing else.
+	PatchNode(ctx context.Context, name string, p NodePatch) error
+	// DeleteNode asks for the node object to go; its finalizer keeps it until PatchNode drops it.
+	DeleteNode(ctx context.Context, name string) error
+
+	// PatchPool and PatchClass write status, and annotations and finalizers where the patch names them.
+	PatchPool(ctx context.Context, name string, p PoolPatch) error
+	PatchClass(ctx context.Context, ref model.ClassRef, p ClassPatch) error
+
+	// RemovePod evicts a pod, respecting disruption budgets (Blocked when one forbids it), or deletes it when
+	// Removal.Force is set. NotFound when the pod, or a pod of that UID, is gone.
+	RemovePod(ctx context.Context, r Removal) error
+
+	// Token returns the bootstrap token of a claim, "id.secret", valid until about Until; it makes one when there is
+	// none and returns the same one when asked again.
+	Token(ctx context.Context, r TokenRequest) (string, error)
+	// DropToken removes the claim's token; nil when there is none.
+	DropToken(ctx context.Context, claimUID string) error
+	// Tokens lists the claim UIDs that have a token.
+	Tokens(ctx context.Context) ([]string, error)
+
+	// Cluster says what a new machine must know to join.
+	Cluster(ctx context.Context) (model.Cluster, error)
+
+	// Announce publishes an event to people. Best effort: it never fails and never blocks for long.
+	Announce(e Event)
+}
+
+// Sink takes what Follow tells. Calls are serial.
+type Sink interface {
+	Apply(c model.Change)
+	// Synced is called once everything that existed when Follow began has been applied. Objects that were applied in
+	// an earlier Follow but not in this one are gone: the sink forgets them now.
+	Synced()
+}
+
+// ClaimPatch changes a claim. Zero fields change nothing.
+type ClaimPatch struct {
+	UID            string // when set, the patch applies only to this very object (NotFound otherwise)
+	Conditions     []model.Condition
+	DropConditions []string
+	Labels         map[string]string // merged
+	Annotations    map[string]string // merged
+	ProviderID     string
+	NodeName       string
+	ImageID        string
+	Capacity       *model.Resources
+	Allocatable    *model.Resources
+	LastPodEvent   time.Time
+	AddFinalizer   bool
+	DropFinalizer  bool
+}
+
+// NodePatch changes a node. Zero fields change nothing.
+type NodePatch struct {
+	UID           string // when set, the patch applies only to this very object
+	Labels        map[string]string
+	Annotations   map[string]string
+	AddTaints     []model.Taint // replaces taints of the same key and effect
+	DropTaints    []string      // by key
+	AddFinalizer  bool
+	DropFinalizer bool
+	// OwnerClaim and OwnerUID, when set, make the claim the node's owner.
+	OwnerClaim, OwnerUID string
+}
+
+// PoolPatch changes a pool.
+type PoolPatch struct {
+	Conditions  []model.Condition
+	Annotations map[string]string
+	Resources   *model.Resources // status.resources
+	Nodes       *int64           // status.nodes
+	// ClassGeneration is status.nodeClassObservedGeneration; 0 changes nothing.
+	ClassGeneration int64
+}
+
+// ClassPatch changes a class.
+type ClassPatch struct {
+	Conditions        []model.Condition
+	Annotations       map[string]string
+	Images            []model.Image // nil changes nothing
+	KubernetesVersion string
+	AddFinalizer      bool
+	DropFinalizer     bool
+}
+
+// Removal asks for a pod to leave.
+type Removal struct {
+	Pod          model.PodKey
+	UID          string
+	GraceSeconds *int64 // nil = the pod's own
+	Force        bool   // delete instead of evict: disruption budgets are not asked
+}
+
+// TokenRequest asks for the bootstrap token of a claim.
+type TokenRequest struct {
+	Claim, ClaimUID string
+	Until           time.Time
+}
+
+// EventType is Normal or Warning.
+type EventType string
+
+// The event types.
+const (
+	Normal  EventType = "Normal"
+	Warning EventType = "Warning"
+)
+
+// Event is something said to people about an object. Equal events within a few minutes are said once.
+type Event struct {
+	About   model.Object // the object it is about; only the key fields (and UID, when known) are read
+	Type    EventType
+	Reason  string // the published event reasons: FailedScheduling, Nominated, …
+	Message string
+}
+
+// Code says what kind of thing went wrong.
+type Code string
+
+// The codes.
+const (
+	NotFound    Code = "not-found"
+	Exists      Code = "exists"
+	Conflict    Code = "conflict"    // someone else changed it; look again
+	Blocked     Code = "blocked"     // a disruption budget forbids it for now
+	Invalid     Code = "invalid"     // the API server refused the content
+	Denied      Code = "denied"      // we lack the permission
+	Unavailable Code = "unavailable" // the API server cannot be reached, or asks us to wait
+	Unknown     Code = "unknown"
+)
+
+// Error is a refusal of the cluster in our words.
+type Error struct {
+	Code Code
+	Err  error
+}
+
+// Error prints "conflict: …".
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return string(e.Code)
+	}
+	return string(e.Code) + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of err: "" for nil, Unknown for errors that carry none.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Unknown
+}
+
+// Errorf builds an *Error whose text wraps like fmt.Errorf.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
+}

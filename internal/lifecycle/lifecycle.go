@@ -1,0 +1,79 @@
+// Package lifecycle answers: what is the next step for this claim?
+//
+// Next looks at one claim, the node and the instance that belong to it, and the clock's reading, and names one step.
+// It is pure: the caller does the step and asks again when something changed or Step.After has passed. It does not
+// choose offerings (place, market), evict pods (drain) or decide which healthy nodes leave (disrupt).
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Timeouts, as users of Karpenter know them.
+const (
+	// LaunchTimeout is how long a claim may stay without an accepted instance.
+	LaunchTimeout = 5 * time.Minute
+	// RegistrationTimeout is how long a launched claim may stay without a registered node.
+	RegistrationTimeout = 15 * time.Minute
+)
+
+// View is everything Next looks at.
+type View struct {
+	Claim model.Claim
+	// Nodes are the nodes whose provider id is the claim's; usually none or one.
+	Nodes []model.Node
+	// Instance is the cloud's machine for the claim; nil when the last list had none.
+	Instance *model.Instance
+	// ListedAt is when the cloud was last listed successfully; zero before the first time. "No instance" is believed
+	// only when the list is younger than the fact it contradicts.
+	ListedAt time.Time
+	// Pool and Class are nil when they do not exist.
+	Pool  *model.Pool
+	Class *model.Class
+	// PodsLeft counts pods on the node that drain must still see off; only looked at while the claim is deleting.
+	Now time.Time
+}
+
+// Do is a verb of a Step.
+type Do string
+
+// The verbs. Conditions, Drop and ClaimLabels of a Step are written to the claim whatever the verb.
+const (
+	Wait         Do = "wait"          // nothing to do until something changes or After has passed
+	AddFinalizer Do = "add-finalizer" // before anything is bought: what we create we must be able to find and remove
+	Launch       Do = "launch"        // ask the cloud for a machine (market.Launch), then record what was accepted
+	Register     Do = "register"      // change the node as NodeChange says, then write the conditions
+	Initialize   Do = "initialize"    // change the node as NodeChange says, then write the conditions
+	Delete       Do = "delete"        // delete the claim
+	DeleteNodes  Do = "delete-nodes"  // the claim is going: its nodes must go first (drain sees to their pods)
+	Terminate    Do = "terminate"     // ask the cloud to let go of the machine
+	Finish       Do = "finish"        // nothing is left: drop the finalizer
+	Record       Do = "record"        // only write Conditions and the rest
+)
+
+// Step is what to do next for one claim.
+type Step struct {
+	Do      Do
+	Why     model.Why
+	Message string // one sentence for people; "" when Why says it all
+	// Conditions to set on the claim, with Since filled in; Drop are conditions to take away.
+	Conditions  []model.Condition
+	Drop        []string
+	ClaimLabels map[string]string
+	Node        NodeChange
+	// After is when to look again even if nothing changed; zero = only when something changes.
+	After time.Duration
+}
+
+// NodeChange is what a step does to the claim's node.
+type NodeChange struct {
+	Name                string
+	UID                 string
+	Labels, Annotations map[string]string
+	AddTaints           []model.Taint
+	DropTaints          []string // by key
+	AddFinalizer        bool
+	OwnClaim            bool // make the claim the node's owner
+}

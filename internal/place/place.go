@@ -1,0 +1,91 @@
+// Package place answers: where should these pods go?
+//
+// Decide takes a picture of the world and says which waiting pods fit on machines already paid for, which machines to
+// buy for the rest, and, for every pod left over, why each pool refused it. It is pure: it neither buys nor binds, reads
+// no clock, and gives the same bytes for the same picture. It does not decide which nodes may leave (disrupt) and
+// does not re-check its own answer (audit).
+package place
+
+import (
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Input is what Decide looks at.
+type Input struct {
+	World model.World
+	// Pods are the pods to place; empty means every provisionable pod of the picture.
+	Pods []model.Pod
+	// Limit bounds the work in pattern evaluations; 0 = DefaultLimit. A plan cut short says so.
+	Limit int
+	// MaxOptions bounds how many offerings a claim may choose from; 0 = DefaultMaxOptions.
+	MaxOptions int
+}
+
+// Defaults of Input.
+const (
+	DefaultLimit      = 2_000_000
+	DefaultMaxOptions = 60
+)
+
+// Plan is what should be true: nothing in it has happened yet.
+type Plan struct {
+	Buy  []Purchase
+	Fits []Nomination
+	Left []Leftover
+	// Cut is set when the work limit ended the search early; the plan is sound but may be dearer than it could be.
+	Cut bool
+	// Price is the sum over Buy of each purchase's cheapest option.
+	Price model.Price
+}
+
+// Purchase is one machine to buy.
+type Purchase struct {
+	Pool  string
+	Class model.ClassRef
+	// Options are the offerings that hold all its pods, best first. Never empty.
+	Options []Option
+	// Requests is the sum of Pods' requests and of the daemons that will run beside them.
+	Requests model.Resources
+	Pods     []model.PodKey
+	// Requirements is what the claim must ask for: the pool's and its pods' requirements intersected, with the types,
+	// zones and capacity types of Options.
+	Requirements []model.Requirement
+}
+
+// Option is an offering with its price when the plan was made.
+type Option struct {
+	Key   model.OfferingKey
+	Price model.Price
+}
+
+// Nomination says that a waiting pod fits on a machine that is there or on its way.
+type Nomination struct {
+	Pod model.PodKey
+	// Exactly one of Node and Claim is set: a node of the cluster, or a claim that has no node yet.
+	Node, Claim string
+}
+
+// Leftover is a pod that goes nowhere for now, and why.
+type Leftover struct {
+	Pod model.PodKey
+	// Why is set when the pod itself is the reason, whatever the pool; Detail says it in words.
+	Why    model.Why
+	Detail string
+	// Refusals has one entry per pool asked, in the order they were asked.
+	Refusals []Refusal
+}
+
+// Refusal says why one pool cannot take one pod.
+type Refusal struct {
+	Pool   string
+	Why    model.Why
+	Detail string // in words: which taint, which label, which resource
+	// Removed counts, per constraint in the order they were applied, how many offerings it took away.
+	Removed []Removed
+}
+
+// Removed counts the offerings that one constraint took away.
+type Removed struct {
+	Why       model.Why
+	Offerings int
+}

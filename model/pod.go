@@ -1,0 +1,95 @@
+package model
+
+import "time"
+
+// PodKey names a pod.
+type PodKey struct{ Namespace, Name string }
+
+// String prints "namespace/name".
+func (k PodKey) String() string { return k.Namespace + "/" + k.Name }
+
+// Term is one alternative of a required node affinity: all its requirements must hold.
+type Term []Requirement
+
+// Pod is what deciders need to know of a pod. The raw object is dropped at the door.
+type Pod struct {
+	Namespace, Name, UID string
+	Labels               map[string]string
+	Created              time.Time
+	Started              time.Time
+	DeletedAt            time.Time // zero = not terminating
+	// GraceSeconds is the pod's own termination grace; for a terminating pod, the grace it was given.
+	GraceSeconds int64
+	Node         string // "" = not bound
+	// Unschedulable is set when kube-scheduler said it found no node.
+	Unschedulable bool
+	// Nominated is the node that kube-scheduler reserved for it by preemption, or "".
+	Nominated string
+	Gated     bool // has scheduling gates
+	Terminal  bool // succeeded or failed
+	PodReady  bool
+
+	// Requests is what the scheduler counts: containers, init and sidecar containers, overhead, and one pod.
+	Requests     Resources
+	NodeSelector map[string]string
+	// Affinity holds the OR-ed terms of the required node affinity; nil = none. A term without requirements
+	// matches nothing.
+	Affinity    []Term
+	Tolerations []Toleration
+	Priority    int32
+	// Critical is set for the system-cluster-critical and system-node-critical priority classes.
+	Critical bool
+
+	DaemonSet bool // owned by a DaemonSet
+	Mirror    bool // a static pod's mirror
+	// DoNotDisrupt is the value of the annotation, "" when absent.
+	DoNotDisrupt string
+	DeletionCost int32
+
+	// Needs lists what the pod asks for that the engine does not decide yet, in the order of the constants in why.go.
+	Needs []Why
+}
+
+// Key returns the pod's name.
+func (p Pod) Key() PodKey { return PodKey{p.Namespace, p.Name} }
+
+// Deleting reports whether the pod is terminating.
+func (p Pod) Deleting() bool { return !p.DeletedAt.IsZero() }
+
+// Provisionable reports whether the pod waits for a node that we could buy: the scheduler tried and failed, and
+// nothing else will place it.
+func (p Pod) Provisionable() bool {
+	return p.Node == "" && p.Unschedulable && p.Nominated == "" && !p.Gated && !p.Terminal && !p.Deleting() &&
+		!p.DaemonSet && !p.Mirror
+}
+
+// Reschedulable reports whether the pod needs a place elsewhere when its node goes.
+func (p Pod) Reschedulable() bool {
+	return !p.Terminal && !p.DaemonSet && !p.Mirror && !p.Deleting()
+}
+
+// Daemon is a DaemonSet: what one of its pods adds to every node it runs on.
+type Daemon struct {
+	Namespace, Name string
+	Pod             Pod // the template as a pod; never bound
+}
+
+// PDB is a PodDisruptionBudget with its selector already resolved.
+type PDB struct {
+	Namespace, Name string
+	// Pods are the keys of the pods it covers, sorted. Filled by the mirror when a picture is taken.
+	Pods []PodKey
+	// Selector in resolved form; nil selects nothing, an empty one everything in the namespace.
+	Selector []Requirement
+	HasSel   bool
+	Allowed  int32
+	// AlwaysAllowUnready exempts pods that are not ready.
+	AlwaysAllowUnready bool
+}
+
+// Attachment is a volume attached to a node (users say VolumeAttachment).
+type Attachment struct {
+	Name, Node, Volume string
+	// Pods are the keys of pods on that node that use the volume; nil when none does.
+	Pods []PodKey
+}

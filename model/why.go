@@ -1,0 +1,83 @@
+package model
+
+// Why is a named reason. The list is closed: the same word appears in tests, events, metrics and the CLI, so a
+// new reason is added here first, with what it means and which change could lift it.
+type Why string
+
+// Why a pod cannot go to a pool (Refusal.Why), or is left alone.
+const (
+	WhyNodeSelector   Why = "node-selector"       // the pod's nodeSelector or required node affinity excludes every offering
+	WhyTaint          Why = "taint"               // the pod does not tolerate a taint of the pool
+	WhyResources      Why = "resources"           // no offering is large enough beside the daemons
+	WhyRequirements   Why = "requirements"        // the pool's own requirements leave no offering
+	WhyUnavailable    Why = "unavailable"         // everything that would fit is sold out or over quota for now
+	WhyLimits         Why = "limits"              // the pool's limits are spent
+	WhyPoolNotReady   Why = "pool-not-ready"      // the pool or its class is not ready
+	WhyPoolDeleting   Why = "pool-deleting"       // the pool is being deleted
+	WhyPoolOptOut     Why = "pool-opt-out"        // the pod asks not to run on our nodes
+	WhyTopologySpread Why = "topology-spread"     // required topology spread, not decided yet by this engine
+	WhyPodAffinity    Why = "pod-affinity"        // required pod (anti-)affinity, not decided yet by this engine
+	WhyVolumes        Why = "volumes"             // persistent volumes, not decided yet by this engine
+	WhyHostPorts      Why = "host-ports"          // host ports, not decided yet by this engine
+	WhyResourceClaims Why = "resource-claims"     // dynamic resource claims are not supported
+	WhyMinValues      Why = "min-values"          // too few distinct values remain for a requirement with minValues
+	WhyNoPools        Why = "no-pools"            // there is no pool at all
+	WhyMatchFields    Why = "match-fields"        // node affinity by field can only name nodes that exist
+	WhyBadSelector    Why = "bad-selector"        // the pod's selector uses an operator or key we may not satisfy
+	WhyAudit          Why = "refused-by-audit"    // the plan was unsound; this is a defect of ours
+	WhyPlanCut        Why = "plan-cut-short"      // the work limit was reached; the next round goes on
+	WhyNoOfferings    Why = "no-offerings"        // the cloud offers nothing for this class (yet)
+	WhyStaticPool     Why = "static-pool"         // pools with a fixed number of replicas take no pending pods
+	WhyMixedOSOrArch  Why = "impossible-selector" // the selector contradicts itself
+)
+
+// Why a claim takes its next step, or waits.
+const (
+	WhyNew                 Why = "new"
+	WhyLaunchAccepted      Why = "launch-accepted"
+	WhyAwaitingInstance    Why = "awaiting-instance"
+	WhyAwaitingNode        Why = "awaiting-node"
+	WhyNodeRegistered      Why = "node-registered"
+	WhyNodeNotReady        Why = "node-not-ready"
+	WhyStartupTaints       Why = "startup-taints"
+	WhyResourcesMissing    Why = "resources-not-registered"
+	WhyUnregisteredMissing Why = "unregistered-taint-missing"
+	WhyManyNodes           Why = "multiple-nodes-found"
+	WhyInitialized         Why = "initialized"
+	WhyLaunchTimeout       Why = "launch-timeout"
+	WhyRegisterTimeout     Why = "registration-timeout"
+	WhyNoCapacity          Why = "insufficient-capacity"
+	WhyLaunchFailed        Why = "launch-failed"
+	WhyClassNotReady       Why = "nodeclass-not-ready"
+	WhyClassGone           Why = "nodeclass-gone"
+	WhyInstanceFailed      Why = "instance-failed"
+	WhyInstanceGone        Why = "instance-gone"
+	WhyNodeGone            Why = "node-gone"
+	WhyPoolGone            Why = "pool-gone"
+	WhyExpired             Why = "expired"
+	WhyEmpty               Why = "empty"
+	WhyDeleted             Why = "deleted"
+	WhyDraining            Why = "draining"
+	WhyVolumesAttached     Why = "volumes-attached"
+	WhyInstanceStopping    Why = "instance-terminating"
+	WhyOrphan              Why = "orphan"
+	WhySettled             Why = "settled" // nothing to do
+)
+
+// Why a node stays although it could be wanted gone (Move.Why, blocked candidates), or a pod may not leave yet.
+const (
+	WhyNotInitialized   Why = "not-initialized"
+	WhyNotEmpty         Why = "not-empty"
+	WhyNominated        Why = "nominated"
+	WhyDoNotDisrupt     Why = "do-not-disrupt"
+	WhyPDB              Why = "pod-disruption-budget"
+	WhyBudget           Why = "disruption-budget"
+	WhyConsolidateAfter Why = "consolidate-after"
+	WhyAlreadyLeaving   Why = "already-leaving"
+	WhyNoPool           Why = "no-pool"
+	WhyConsolidateNever Why = "consolidation-disabled"
+	WhyGrace            Why = "termination-grace"
+	WhyEarlierGroup     Why = "earlier-group-draining"
+	WhyGraceOver        Why = "termination-grace-over"
+	WhyPendingPods      Why = "pending-pods"
+)
