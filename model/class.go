@@ -72,38 +72,3 @@ type AzureKubelet struct {
 	ContainerLogMaxFiles        *int32
 	PodPidsLimit                *int64
 }
-
-// Status is the state of a condition.
-type Status string
-
-// The three states.
-const (
-	True    Status = "True"
-	False   Status = "False"
-	Unknown Status = "Unknown"
-)
-
-// Condition is one observed fact about an object, as users see it in its status.
-type Condition struct {
-	Type               string
-	Status             Status
-	Reason, Message    string
-	Since              time.Time // last transition
-	ObservedGeneration int64
-}
-
-// FindCondition returns the condition of the given type.
-func FindCondition(list []Condition, typ string) (Condition, bool) {
-	for _, c := range list {
-		if c.Type == typ {
-			return c, true
-		}
-	}
-	return Condition{}, false
-}
-
-// IsTrue reports whether the condition of the given type is present and True.
-func IsTrue(list []Condition, typ string) bool {
-	c, ok := FindCondition(list, typ)
-	return ok && c.Status == True
-}

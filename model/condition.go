@@ -1,0 +1,57 @@
+package model
+
+import "time"
+
+// Status is the state of a condition.
+type Status string
+
+// The three states.
+const (
+	True    Status = "True"
+	False   Status = "False"
+	Unknown Status = "Unknown"
+)
+
+// Condition is one observed fact about an object, as users see it in its status.
+type Condition struct {
+	Type               string
+	Status             Status
+	Reason, Message    string
+	Since              time.Time // last change of Status
+	ObservedGeneration int64
+}
+
+// FindCondition returns the condition of the given type.
+func FindCondition(list []Condition, typ string) (Condition, bool) {
+	for _, c := range list {
+		if c.Type == typ {
+			return c, true
+		}
+	}
+	return Condition{}, false
+}
+
+// IsTrue reports whether the condition of the given type is present and True.
+func IsTrue(list []Condition, typ string) bool {
+	c, ok := FindCondition(list, typ)
+	return ok && c.Status == True
+}
+
+// Changed returns those of want that differ from what have says, ready to be written: Since is now where the status
+// changed and the old time where it did not. Nothing to write means an empty result.
+func Changed(have, want []Condition, now time.Time) []Condition {
+	var out []Condition
+	for _, w := range want {
+		h, ok := FindCondition(have, w.Type)
+		if ok && h.Status == w.Status {
+			w.Since = h.Since
+			if h.Reason == w.Reason && h.Message == w.Message && h.ObservedGeneration == w.ObservedGeneration {
+				continue
+			}
+		} else {
+			w.Since = now
+		}
+		out = append(out, w)
+	}
+	return out
+}
