@@ -45,6 +45,8 @@ type Pod struct {
 	// DoNotDisrupt is the value of the annotation, "" when absent.
 	DoNotDisrupt string
 	DeletionCost int32
+	// VolumeClaims are the names, sorted, of the persistent volume claims in its namespace that the pod mounts.
+	VolumeClaims []string
 
 	// Needs lists what the pod asks for that the engine does not decide yet, in the order of the constants in why.go.
 	Needs []Why
@@ -90,6 +92,9 @@ type PDB struct {
 // Attachment is a volume attached to a node (users say VolumeAttachment).
 type Attachment struct {
 	Name, Node, Volume string
-	// Pods are the keys of pods on that node that use the volume; nil when none does.
+	// ClaimNamespace and ClaimName name the persistent volume claim that the volume is bound to; "" when not known.
+	ClaimNamespace, ClaimName string
+	// Pods are the keys of pods on that node that use the volume, sorted; nil when none does. Filled by the mirror when
+	// a picture is taken.
 	Pods []PodKey
 }

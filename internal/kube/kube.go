@@ -17,8 +17,9 @@ import (
 // Store reads and changes the cluster. Every method may be repeated safely and called concurrently. Errors are
 // *Error (possibly wrapped); callers act on codes.
 type Store interface {
-	// Follow tells sink every object as it is and then every change, in order per object, until ctx ends or the
-	// connection cannot be kept (then it returns an error and may be called again; sink then sees everything anew).
+	// Follow tells sink every object as it is and then every change, in order per object, until ctx ends (then it
+	// returns nil) or the connection cannot be kept (then it returns an error and may be called again; sink then sees
+	// everything anew, and objects that vanished meanwhile are absent).
 	Follow(ctx context.Context, sink Sink) error
 
 	// CreateClaim writes a new claim with its finalizer. Exists when the name is taken.
@@ -58,6 +59,9 @@ type Store interface {
 
 // Sink takes what Follow tells. Calls are serial.
 type Sink interface {
+	// Begin is called once when a Follow starts, before anything else. Without it a sink could not tell an object that
+	// an earlier Follow told late from one that this Follow told early, and would keep objects that are gone.
+	Begin()
 	Apply(c model.Change)
 	// Synced is called once everything that existed when Follow began has been applied. Objects that were applied in
 	// an earlier Follow but not in this one are gone: the sink forgets them now.
