@@ -38,6 +38,21 @@ type Fleet interface {
 	Terminate(ctx context.Context, id string) error
 }
 
+// Stray is something that was bought with a machine and outlived it.
+type Stray struct {
+	ID      string
+	Kind    string    // "nic", "disk"
+	Created time.Time // zero when the cloud does not say
+}
+
+// Sweeper is implemented by fleets whose machines can leave something behind.
+type Sweeper interface {
+	// Strays lists what carries our mark and belongs to no machine any more, sorted by ID.
+	Strays(ctx context.Context) ([]Stray, error)
+	// RemoveStray asks for one of them to go; NotFound when it is gone.
+	RemoveStray(ctx context.Context, s Stray) error
+}
+
 // Report is what Inspect found.
 type Report struct {
 	Images            []model.Image
