@@ -1,0 +1,374 @@
+// Package world answers: what does the cluster look like right now?
+//
+// It is the live mirror: it applies what the cluster door tells, assumes the claims that were just made, keeps the
+// cloud's catalogues and last list, and hands out immutable pictures. It starts nothing, asks nobody and decides
+// nothing; who waits for a change subscribes.
+package world
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// AssumeLimit bounds how long a claim that was made but that the watch never showed stays in the picture. A watch
+// that works shows it within a second; one that does not is followed again, which drops the assumption at Synced.
+// The limit covers what is left: a claim made and gone between two reads of the watch.
+const AssumeLimit = time.Minute
+
+// World is the mirror. It implements the cluster door's Sink. All methods are safe for concurrent use.
+type World struct {
+	mu sync.Mutex // guards the fields below; held only for work in memory
+
+	pools       table[model.Pool]
+	classes     table[model.Class]
+	claims      table[model.Claim]
+	nodes       table[model.Node]
+	pods        table[model.Pod]
+	daemons     table[model.Daemon]
+	budgets     table[model.PDB]
+	attachments table[model.Attachment]
+
+	// follow numbers the Follows; synced is set from its Synced until the next Begin.
+	follow uint64
+	synced bool
+
+	assumed map[string]assumption // by claim name
+
+	catalogs  map[model.ClassRef]model.Catalog // replaced, never changed
+	instances []model.Instance                 // replaced, never changed
+	listedAt  time.Time
+
+	// resolved holds the budgets with their pods as of the last picture; moved names the namespaces in which pods or
+	// budgets changed since.
+	resolved map[model.PodKey]model.PDB
+	moved    map[string]bool
+
+	// last is the picture to hand out as long as fresh is set.
+	last  model.World
+	fresh bool
+
+	watchers map[uint64]chan struct{}
+	nextID   uint64
+}
+
+// assumption is a claim that we made and that the watch has not shown yet.
+type assumption struct {
+	claim  model.Claim
+	follow uint64 // the Follow during which it was assumed
+	until  time.Time
+}
+
+// New returns an empty mirror: not synced, no pictures but the empty one.
+func New() *World {
+	name := func(a, b string) int { return cmp.Compare(a, b) }
+	spaced := func(ans, an, bns, bn string) int { return cmp.Or(cmp.Compare(ans, bns), cmp.Compare(an, bn)) }
+	return &World{
+		pools: newTable(func(a, b model.Pool) int { return name(a.Name, b.Name) }),
+		classes: newTable(func(a, b model.Class) int {
+			return cmp.Or(name(a.Ref.Group, b.Ref.Group), name(a.Ref.Kind, b.Ref.Kind), name(a.Ref.Name, b.Ref.Name))
+		}),
+		claims:      newTable(func(a, b model.Claim) int { return name(a.Name, b.Name) }),
+		nodes:       newTable(func(a, b model.Node) int { return name(a.Name, b.Name) }),
+		pods:        newTable(func(a, b model.Pod) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		daemons:     newTable(func(a, b model.Daemon) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		budgets:     newTable(func(a, b model.PDB) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		attachments: newTable(func(a, b model.Attachment) int { return name(a.Name, b.Name) }),
+		assumed:     map[string]assumption{},
+		catalogs:    map[model.ClassRef]model.Catalog{},
+		resolved:    map[model.PodKey]model.PDB{},
+		moved:       map[string]bool{},
+		watchers:    map[uint64]chan struct{}{},
+	}
+}
+
+// Begin starts a new Follow: until its Synced the mirror is not synced, and the picture may mix old and new.
+func (w *World) Begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.follow++
+	w.synced = false
+	w.changed()
+}
+
+// Apply takes in one change. The mirror keeps the object: the caller must not change it afterwards.
+// An object equal to the one already there wakes nobody.
+func (w *World) Apply(c model.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.apply(c.Object, c.Gone) {
+		w.changed()
+	}
+}
+
+// Synced forgets every object that the current Follow has not told, and every claim assumed before it began.
+func (w *World) Synced() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.vanished() {
+		w.apply(o, true)
+	}
+	for name, a := range w.assumed {
+		if a.follow < w.follow {
+			delete(w.assumed, name) // it was made before this list was read, and is not in it
+		}
+	}
+	w.synced = true
+	w.changed()
+}
+
+// vanished lists what the current Follow has not told.
+func (w *World) vanished() []model.Object {
+	var out []model.Object
+	out = collect(out, &w.pools, w.follow)
+	out = collect(out, &w.classes, w.follow)
+	out = collect(out, &w.claims, w.follow)
+	out = collect(out, &w.nodes, w.follow)
+	out = collect(out, &w.pods, w.follow)
+	out = collect(out, &w.daemons, w.follow)
+	out = collect(out, &w.budgets, w.follow)
+	return collect(out, &w.attachments, w.follow)
+}
+
+func collect[T model.Object](out []model.Object, t *table[T], follow uint64) []model.Object {
+	for _, o := range t.stale(follow) {
+		out = append(out, o)
+	}
+	return out
+}
+
+// apply changes the tables and reports whether the picture changed. Objects of kinds that it does not know are ignored.
+func (w *World) apply(o model.Object, gone bool) bool {
+	switch o := o.(type) {
+	case model.Pool:
+		return update(&w.pools, o, gone, w.follow)
+	case model.Class:
+		if gone {
+			w.dropCatalog(o.Ref)
+		}
+		return update(&w.classes, o, gone, w.follow)
+	case model.Claim:
+		return w.applyClaim(o, gone)
+	case model.Node:
+		return update(&w.nodes, o, gone, w.follow)
+	case model.Pod:
+		return w.applyPod(o, gone)
+	case model.Daemon:
+		return update(&w.daemons, o, gone, w.follow)
+	case model.PDB:
+		changed := update(&w.budgets, o, gone, w.follow)
+		if changed {
+			w.moved[o.Namespace] = true
+		}
+		return changed
+	case model.Attachment:
+		return update(&w.attachments, o, gone, w.follow)
+	}
+	return false
+}
+
+func update[T model.Object](t *table[T], o T, gone bool, follow uint64) bool {
+	if gone {
+		_, had := t.drop(o.ObjectKey())
+		return had
+	}
+	_, _, changed := t.put(o, follow)
+	return changed
+}
+
+// applyClaim also settles assumptions. The watch tells claims in order, so what it shows of the assumed claim or
+// later replaces the assumption. A deletion names no UID: while an older claim of that name is in the table, the
+// deletion is the older one's.
+func (w *World) applyClaim(c model.Claim, gone bool) bool {
+	a, assumed := w.assumed[c.Name]
+	_, had := w.claims.rows[c.Name]
+	switch {
+	case !assumed:
+	case gone && !had, !gone && (c.UID == a.claim.UID || a.claim.UID == ""):
+		delete(w.assumed, c.Name)
+	}
+	_, still := w.assumed[c.Name]
+	return update(&w.claims, c, gone, w.follow) || assumed != still
+}
+
+// applyPod also remembers in which namespaces budgets must be resolved anew.
+func (w *World) applyPod(p model.Pod, gone bool) bool {
+	if gone {
+		_, had := w.pods.drop(p.ObjectKey())
+		w.moved[p.Namespace] = w.moved[p.Namespace] || had
+		return had
+	}
+	old, had, changed := w.pods.put(p, w.follow)
+	if !had || changed && !maps.Equal(old.Labels, p.Labels) {
+		w.moved[p.Namespace] = true
+	}
+	return changed
+}
+
+// AssumeClaim puts a claim that was just made into the picture at once, so that the next plan does not buy the same
+// machine again. It stays until the watch shows it, ForgetClaim, a Synced of a Follow that began later, or AssumeLimit,
+// whichever comes first. A claim that the watch has shown already changes nothing.
+func (w *World) AssumeClaim(c model.Claim) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r, ok := w.claims.rows[c.Name]; ok && r.object.UID == c.UID {
+		return
+	}
+	w.assumed[c.Name] = assumption{claim: c, follow: w.follow, until: time.Now().Add(AssumeLimit)}
+	w.changed()
+}
+
+// ForgetClaim takes an assumption back: the cluster refused the claim after all.
+func (w *World) ForgetClaim(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.assumed[name]; ok {
+		delete(w.assumed, name)
+		w.changed()
+	}
+}
+
+// SetCatalog replaces the catalogue of its class. It wakes subscribers only when the epoch changed.
+func (w *World) SetCatalog(c model.Catalog) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old, had := w.catalogs[c.Class]
+	next := maps.Clone(w.catalogs)
+	next[c.Class] = c
+	w.catalogs = next
+	w.fresh = false
+	if !had || old.Epoch != c.Epoch {
+		w.changed()
+	}
+}
+
+func (w *World) dropCatalog(ref model.ClassRef) {
+	if _, ok := w.catalogs[ref]; ok {
+		next := maps.Clone(w.catalogs)
+		delete(next, ref)
+		w.catalogs = next
+	}
+}
+
+// SetInstances replaces the cloud's list; at is when the list was asked for. A list older than the one it has is
+// ignored. It wakes subscribers even when the list is the same, because an absence is believed only from a list young
+// enough: so do not list in answer to every wake-up.
+func (w *World) SetInstances(list []model.Instance, at time.Time) {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b model.Instance) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at.Before(w.listedAt) {
+		return
+	}
+	if !reflect.DeepEqual(w.instances, sorted) {
+		w.instances = sorted
+	}
+	w.listedAt = at
+	w.changed()
+}
+
+// ListedAt is when the cloud's list was asked for; zero before the first.
+func (w *World) ListedAt() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.listedAt
+}
+
+// IsSynced reports whether the picture is whole: everything that existed when the current Follow began is in it.
+// Nothing should be bought or removed on a picture that is not.
+func (w *World) IsSynced() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.synced
+}
+
+// Subscribe returns a channel that holds a token whenever something may have changed since the last receive, and at
+// once for a first look. Changes in between are told once. Call stop when done; the channel is never closed.
+func (w *World) Subscribe() (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	ch <- struct{}{}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := w.nextID
+	w.nextID++
+	w.watchers[id] = ch
+	return ch, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.watchers, id)
+	}
+}
+
+// changed marks the last picture as old and wakes the subscribers. Callers hold mu.
+func (w *World) changed() {
+	w.fresh = false
+	for _, ch := range w.watchers {
+		select {
+		case ch <- struct{}{}:
+		default: // it has not looked since the last token: one is enough
+		}
+	}
+}
+
+// Snapshot returns the picture as it is now. Nobody may change it. It is O(1) when nothing changed since the last call;
+// otherwise the lists that changed are built anew, O(objects of those kinds), and budgets are resolved in the
+// namespaces where pods or budgets changed.
+func (w *World) Snapshot() model.World {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expireAssumptions(time.Now())
+	if w.fresh {
+		return w.last
+	}
+	pods := w.pods.list()
+	w.last = model.World{
+		Pools:         w.pools.list(),
+		Classes:       w.classes.list(),
+		Claims:        w.claimsWithAssumed(),
+		Nodes:         w.nodes.list(),
+		Pods:          pods,
+		Daemons:       w.daemons.list(),
+		PDBs:          w.resolveBudgets(pods),
+		Attachments:   resolveAttachments(w.attachments.list(), pods),
+		Catalogs:      w.catalogs,
+		Instances:     w.instances,
+		InstancesSeen: !w.listedAt.IsZero(),
+	}
+	w.fresh = true
+	return w.last
+}
+
+func (w *World) expireAssumptions(now time.Time) {
+	for name, a := range w.assumed {
+		if now.After(a.until) {
+			delete(w.assumed, name)
+			w.fresh = false
+		}
+	}
+}
+
+// claimsWithAssumed lists the claims; an assumption stands in for an older claim of the same name.
+func (w *World) claimsWithAssumed() []model.Claim {
+	claims := w.claims.list()
+	if len(w.assumed) == 0 {
+		return claims
+	}
+	out := make([]model.Claim, 0, len(claims)+len(w.assumed))
+	for _, c := range claims {
+		if _, ok := w.assumed[c.Name]; !ok {
+			out = append(out, c)
+		}
+	}
+	for _, a := range w.assumed {
+		out = append(out, a.claim)
+	}
+	slices.SortFunc(out, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
