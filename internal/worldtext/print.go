@@ -1,0 +1,229 @@
+package worldtext
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Print writes w as lines that Parse reads back. What the notation cannot say (conditions' texts, instances) is lost.
+func Print(w model.World) string {
+	var b strings.Builder
+	for _, c := range w.Classes {
+		l := newLine("class", c.Ref.Name)
+		l.flag("not-ready", !model.IsTrue(c.Conditions, model.Ready)).flag("deleting", c.Deleting)
+		l.to(&b)
+	}
+	for _, c := range w.Classes {
+		for _, t := range w.Catalogs[c.Ref].Types {
+			printType(&b, c.Ref.Name, t)
+		}
+	}
+	for _, p := range w.Pools {
+		printPool(&b, p)
+	}
+	for _, n := range w.Nodes {
+		printNode(&b, n)
+	}
+	for _, c := range w.Claims {
+		printClaim(&b, c)
+	}
+	for _, d := range w.Daemons {
+		printPod(&b, "daemon", d.Pod)
+	}
+	for _, p := range w.Pods {
+		printPod(&b, "pod", p)
+	}
+	for _, d := range w.PDBs {
+		l := newLine("pdb", d.Name).field("ns", d.Namespace).field("allowed", strconv.Itoa(int(d.Allowed)))
+		var keys []string
+		for _, k := range d.Pods {
+			keys = append(keys, k.String())
+		}
+		l.field("pods", strings.Join(keys, ",")).flag("always-allow-unready", d.AlwaysAllowUnready).to(&b)
+	}
+	return b.String()
+}
+
+type line struct{ words []string }
+
+func newLine(noun, name string) *line { return &line{[]string{noun, name}} }
+
+func (l *line) flag(name string, yes bool) *line {
+	if yes {
+		l.words = append(l.words, name)
+	}
+	return l
+}
+
+func (l *line) field(key, value string) *line {
+	if value != "" {
+		l.words = append(l.words, key+"="+value)
+	}
+	return l
+}
+
+func (l *line) sorted(prefix string, m map[string]string, skip ...string) *line {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(skip, k) {
+			l.words = append(l.words, prefix+k+"="+m[k])
+		}
+	}
+	return l
+}
+
+func (l *line) resources(prefix string, r model.Resources) *line {
+	for _, n := range r.Names() {
+		l.field(prefix+n, model.FormatQuantity(n, r.Get(n)))
+	}
+	return l
+}
+
+func (l *line) taints(key string, list []model.Taint) *line {
+	for _, t := range list {
+		l.field(key, t.String())
+	}
+	return l
+}
+
+func (l *line) requirements(list []model.Requirement) *line {
+	for _, r := range list {
+		l.field("req", requirementText(r))
+	}
+	return l
+}
+
+func (l *line) duration(key string, d *time.Duration) *line {
+	if d != nil {
+		l.field(key, d.String())
+	}
+	return l
+}
+
+func (l *line) when(key string, t time.Time) *line {
+	if !t.IsZero() {
+		l.field(key, t.Sub(Epoch()).String())
+	}
+	return l
+}
+
+func (l *line) to(b *strings.Builder) { b.WriteString(strings.Join(l.words, " ") + "\n") }
+
+func requirementText(r model.Requirement) string {
+	s := r.Key + ":" + string(r.Op)
+	if len(r.Values) > 0 || r.MinValues > 0 {
+		s += ":" + strings.Join(r.Values, ",")
+	}
+	if r.MinValues > 0 {
+		s += ":" + strconv.Itoa(r.MinValues)
+	}
+	return s
+}
+
+func printType(b *strings.Builder, class string, t model.InstanceType) {
+	l := newLine("type", t.Name).field("class", class).field("family", t.Family)
+	l.resources("", t.Capacity).resources("alloc.", t.Allocatable).sorted("label.", t.Labels, model.LabelInstanceType)
+	for _, k := range slices.Sorted(maps.Keys(t.Either)) {
+		l.field("either."+k, strings.Join(t.Either[k], ","))
+	}
+	zones, sold, price := map[string]bool{}, []string{}, map[string]string{}
+	for _, o := range t.Offerings {
+		zones[o.Zone] = true
+		at := o.Zone + "/" + o.CapacityType
+		if !o.Available {
+			sold = append(sold, at)
+		}
+		price["price."+at] = strconv.FormatFloat(o.Price.Float(), 'f', -1, 64)
+	}
+	slices.Sort(sold)
+	l.field("zones", strings.Join(slices.Sorted(maps.Keys(zones)), ","))
+	l.sorted("", price).field("sold-out", strings.Join(sold, ","))
+	for _, o := range t.Offerings {
+		l.sorted("olabel."+o.Zone+"/"+o.CapacityType+".", o.Labels, model.LabelZone, model.LabelCapacityType)
+	}
+	l.to(b)
+}
+
+func printPool(b *strings.Builder, p model.Pool) {
+	l := newLine("pool", p.Name).field("class", p.Class.Name)
+	if p.Weight != 0 {
+		l.field("weight", strconv.Itoa(p.Weight))
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.Limits)) {
+		l.field("limit."+k, model.FormatQuantity(k, p.Limits[k]))
+	}
+	if p.Replicas != nil {
+		l.field("replicas", fmt.Sprint(*p.Replicas))
+	}
+	l.sorted("label.", p.Labels).sorted("annotation.", p.NodeAnnotations).taints("taint", p.Taints).taints("startup-taint", p.StartupTaints)
+	l.requirements(p.Requirements).flag("not-ready", !model.IsTrue(p.Conditions, model.Ready)).flag("deleting", p.Deleting)
+	l.duration("expire", p.ExpireAfter).duration("grace", p.TerminationGracePeriod).duration("consolidate-after", p.ConsolidateAfter)
+	l.field("policy", string(p.Policy)).field("hash", p.Hash).field("hash-version", p.HashVersion).to(b)
+}
+
+func printNode(b *strings.Builder, n model.Node) {
+	l := newLine("node", n.Name).field("provider-id", n.ProviderID).resources("", n.Capacity).resources("alloc.", n.Allocatable)
+	l.sorted("label.", n.Labels, model.LabelHostname).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
+	l.flag("cordoned", n.Cordoned).flag("deleting", n.Deleting()).flag("not-ready", n.Ready != model.True).when("created", n.Created).to(b)
+}
+
+func printClaim(b *strings.Builder, c model.Claim) {
+	l := newLine("claim", c.Name).field("pool", c.Pool).field("class", c.Class.Name).field("node", c.NodeName).field("provider-id", c.ProviderID)
+	l.requirements(c.Requirements).resources("requests.", c.Requests).resources("", c.Capacity).resources("alloc.", c.Allocatable)
+	l.sorted("label.", c.Labels, model.LabelPool).sorted("annotation.", c.Annotations).taints("taint", c.Taints)
+	l.taints("startup-taint", c.StartupTaints).duration("expire", c.ExpireAfter).duration("grace", c.TerminationGracePeriod)
+	var is []string
+	for _, x := range c.Conditions {
+		if x.Status == model.True {
+			is = append(is, x.Type)
+		}
+	}
+	l.field("is", strings.Join(is, ",")).flag("deleting", c.Deleting()).when("created", c.Created).when("pod-event", c.LastPodEvent).to(b)
+}
+
+func printPod(b *strings.Builder, noun string, p model.Pod) {
+	l := newLine(noun, p.Name).field("ns", p.Namespace).resources("", p.Requests).sorted("select.", p.NodeSelector)
+	for _, t := range p.Affinity {
+		var parts []string
+		for _, r := range t {
+			parts = append(parts, requirementText(r))
+		}
+		l.words = append(l.words, "affinity="+strings.Join(parts, ";"))
+	}
+	for _, t := range p.Tolerations {
+		l.field("tolerate", tolerationText(t))
+	}
+	var needs []string
+	for _, n := range p.Needs {
+		needs = append(needs, string(n))
+	}
+	l.field("needs", strings.Join(needs, ",")).field("node", p.Node).flag("waiting", p.Node != "" && p.Unschedulable)
+	l.flag("gated", p.Gated).flag("terminal", p.Terminal).flag("terminating", p.Deleting()).flag("mirror", p.Mirror)
+	l.flag("daemon", p.DaemonSet).flag("critical", p.Critical).flag("not-ready", !p.PodReady)
+	if p.Priority != 0 {
+		l.field("priority", strconv.Itoa(int(p.Priority)))
+	}
+	if p.GraceSeconds != 30 {
+		l.field("grace-seconds", strconv.FormatInt(p.GraceSeconds, 10))
+	}
+	l.field("do-not-disrupt", p.DoNotDisrupt).sorted("label.", p.Labels).when("created", p.Created).to(b)
+}
+
+func tolerationText(t model.Toleration) string {
+	s := t.Key
+	if s == "" {
+		return "*"
+	}
+	if t.Op != "Exists" {
+		s += "=" + t.Value
+	}
+	if t.Effect != "" {
+		s += ":" + string(t.Effect)
+	}
+	return s
+}

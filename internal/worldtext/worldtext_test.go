@@ -1,0 +1,90 @@
+package worldtext
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+const sample = `
+class big not-ready
+type D2 family=Dsv5 cpu=2 memory=8Gi alloc.cpu=1900m zones=1,2 price=0.1 spot=0.02 price.2/spot=0.03 sold-out=2/on-demand label.karpenter.azure.com/sku-family=D
+type NC4 cpu=4 memory=28Gi nvidia.com/gpu=1 zones=1 price=0.5 either.mode=system,user olabel.1/on-demand.ultra=true
+pool general weight=10 limit.cpu=100 limit.nodes=3 req=karpenter.azure.com/sku-family:In:D,E:2 label.team=a taint=gpu=true:NoSchedule startup-taint=cilium:NoExecute expire=1h
+node n1 pool=general type=D2 zone=1 cpu=2 memory=8Gi initialized taint=x:NoSchedule created=5m
+claim c1 pool=general requests.cpu=1 is=Launched,Registered req=a:Exists
+claim c2 pool=general node=n1 cpu=2 memory=8Gi deleting
+pod web x2 cpu=1500m memory=1Gi select.a/b=c affinity=k:In:a,b;k2:Exists affinity= tolerate=gpu=true:NoSchedule tolerate=* needs=volumes
+pod bound cpu=1 node=n1 example.com/x=2
+daemon cilium cpu=100m tolerate=*
+pdb web allowed=1 pods=default/web-0
+`
+
+func TestPrintedWorldReadsBackTheSame(t *testing.T) {
+	w, err := Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := Print(w)
+	again, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	if d := cmp.Diff(w, again); d != "" {
+		t.Fatalf("printed:\n%s\ndiffers: %s", text, d)
+	}
+}
+
+func TestParsedFieldsMeanWhatTheySay(t *testing.T) {
+	w, err := Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat := w.Catalogs[Ref("default")]
+	if len(cat.Types) != 2 || cat.Types[0].Allocatable.CPU != 1900 || cat.Types[0].Capacity.CPU != 2000 {
+		t.Errorf("types: %+v", cat.Types)
+	}
+	if got := len(cat.Types[0].Offerings); got != 4 {
+		t.Errorf("D2 has %d offerings, want 4", got)
+	}
+	if got := cat.Types[1].Capacity.Get("nvidia.com/gpu"); got != 1 {
+		t.Errorf("gpus = %d, want 1", got)
+	}
+	if len(w.Pods) != 3 || !w.Pods[1].Provisionable() || w.Pods[0].Provisionable() {
+		t.Errorf("pods: %+v", w.Pods)
+	}
+	p := w.Pods[1]
+	if p.Requests.CPU != 1500 || p.Requests.Memory != 1<<30 || p.Requests.Pods != 1 || p.NodeSelector["a/b"] != "c" {
+		t.Errorf("pod: %+v", p)
+	}
+	if len(p.Affinity) != 2 || len(p.Affinity[0]) != 2 || len(p.Affinity[1]) != 0 {
+		t.Errorf("affinity: %+v", p.Affinity)
+	}
+	if r := w.Pools[0].Requirements[0]; r.MinValues != 2 || r.Op != model.In || len(r.Values) != 2 {
+		t.Errorf("requirement: %+v", r)
+	}
+	if w.Pools[0].Limits["cpu"] != 100_000 || w.Pools[0].Limits["nodes"] != 3 {
+		t.Errorf("limits: %+v", w.Pools[0].Limits)
+	}
+}
+
+func TestMistakesAreNamedWithTheirLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"pool a\nrocket b":       "line 2: rocket b: unknown noun",
+		"pool":                   "line 1: want a noun and a name",
+		"pool a color=red":       `unknown field "color"`,
+		"pod a cpu=lots":         "bad quantity",
+		"pool a taint=x":         "want key[=value]:Effect",
+		"pool a req=x":           "want key:Operator",
+		"pdb a pods=x":           "want namespace/name",
+		"pod a x900000":          "is more than",
+		"type a zones=1 price=x": "price",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
