@@ -1,0 +1,161 @@
+package housetest
+
+import (
+	"go/ast"
+	"strings"
+	"testing"
+)
+
+// floors is the law: a package may import packages of lower floors only, or those of its own floor that also names.
+// The longest matching prefix counts. Tests may import anything of ours but internal/control's users.
+var floors = []struct {
+	prefix string
+	floor  float64
+	also   []string // packages of the same floor it may use
+	why    string
+}{
+	{"model", 0, nil, "nouns; everybody imports them, they import nobody"},
+	{"internal/require", 0.5, nil, "label algebra over model"},
+	{"internal/worldtext", 0.6, nil, "how people write small worlds"},
+	{"internal/place", 1, nil, "a pure decider"},
+	{"internal/budget", 1, nil, "a pure decider"},
+	{"internal/lifecycle", 1, nil, "a pure decider"},
+	{"internal/drain", 1, nil, "a pure decider"},
+	{"internal/ready", 1, nil, "a pure decider"},
+	{"internal/disrupt", 1.1, nil, "a pure decider that asks budget and place"},
+	{"internal/audit", 1.1, nil, "re-checks place's plans, and so reads their types"},
+	{"internal/world", 2, nil, "the live mirror"},
+	{"cloud", 2, nil, "the cloud door"},
+	{"cloud/market", 2.1, nil, "memory and pacing above any driver"},
+	{"cloud/memcloud", 2.1, nil, "the cloud door's twin"},
+	{"cloud/cloudtest", 2.2, nil, "the cloud door's exam"},
+	{"cloud/azure", 2.5, nil, "a driver: I/O lives here"},
+	{"api", 2.4, []string{"api"}, "wire types of the cluster"},
+	{"deploy", 2.4, nil, "charts as data"},
+	{"internal/kube", 2.4, nil, "the cluster door"},
+	{"internal/kube/memkube", 2.5, nil, "the cluster door's twin"},
+	{"internal/kube/apikube", 2.5, nil, "the cluster door over an API server"},
+	{"internal/kube/storetest", 2.6, nil, "the cluster door's exam"},
+	{"lab", 2.5, []string{"lab"}, "a cloud and machines for one desk; shares no code with drivers"},
+	{"internal/config", 3, nil, "what we are told"},
+	{"internal/observe", 3, nil, "what we say"},
+	{"internal/control", 3.1, nil, "thin loops: see, decide, do"},
+	{"internal/sim", 4, nil, "sees everything; constructs"},
+	{"cmd", 4, nil, "sees everything; constructs"},
+	{"plane", 5, []string{"plane"}, "the lab's world, above the product"},
+	{"internal/housetest", 5, nil, "reads everybody, imports nobody"},
+}
+
+func floorOf(dir string) (floor float64, also []string, known bool) {
+	best := -1
+	for _, f := range floors {
+		if under(dir, f.prefix) && len(f.prefix) > best {
+			best, floor, also, known = len(f.prefix), f.floor, f.also, true
+		}
+	}
+	return floor, also, known
+}
+
+func TestImportsGoDown(t *testing.T) {
+	for _, s := range tree(t) {
+		mine, also, known := floorOf(s.dir)
+		if !known {
+			t.Errorf("%s: package %s stands on no floor; add it to the table with its reason", s.path, s.dir)
+			continue
+		}
+		if s.test {
+			continue
+		}
+		for _, imp := range s.imports {
+			to, ok := local(imp)
+			if !ok || underAny(to, also) {
+				continue
+			}
+			if theirs, _, known := floorOf(to); known && theirs >= mine {
+				t.Errorf("%s (floor %v) imports %s (floor %v): imports go down, so that each room can be understood without those above it",
+					s.path, mine, to, theirs)
+			}
+		}
+	}
+}
+
+// pure packages decide; the world is an argument.
+var pure = []string{"model", "internal/require", "internal/worldtext", "internal/place", "internal/budget", "internal/lifecycle",
+	"internal/drain", "internal/ready", "internal/disrupt", "internal/audit"}
+
+// impure are packages of the standard library and others that do I/O, wait, log, or draw from a hidden source.
+var impure = []string{"os", "net", "log", "io/fs", "io/ioutil", "syscall", "os/exec", "os/signal", "math/rand", "crypto/rand", "embed",
+	"runtime", "sync", "context", "database/sql", "github.com/go-logr", "go.uber.org/zap", "golang.org/x/sync", "golang.org/x/time"}
+
+func TestDecidersArePure(t *testing.T) {
+	for _, s := range tree(t) {
+		if s.test || !underAny(s.dir, pure) {
+			continue
+		}
+		for _, imp := range s.imports {
+			if underAny(imp, impure) || kubernetes(imp) || cloudSDK(imp) {
+				t.Errorf("%s imports %s: a decider takes values and returns a value; it does no I/O, does not wait, log or share", s.path, imp)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if id, ok := sel.X.(*ast.Ident); ok && id.Name == "time" && clock[sel.Sel.Name] {
+				t.Errorf("%s: time.%s: time is an argument in a decider", s.fset.Position(n.Pos()), sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+var clock = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "Tick": true,
+	"NewTimer": true, "NewTicker": true}
+
+func kubernetes(imp string) bool {
+	return underAny(imp, []string{"k8s.io", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter"})
+}
+
+func cloudSDK(imp string) bool {
+	return strings.HasPrefix(imp, "github.com/Azure/") || strings.HasPrefix(imp, "github.com/aws/")
+}
+
+func TestKubernetesStaysAtTheDoor(t *testing.T) {
+	allowed := []string{"api", "internal/kube", "cmd", "lab/kubelet", "plane", "deploy"}
+	for _, s := range tree(t) {
+		if underAny(s.dir, allowed) {
+			continue
+		}
+		for _, imp := range s.imports {
+			if kubernetes(imp) {
+				t.Errorf("%s imports %s: Kubernetes types stay in %v; everything else speaks model's words", s.path, imp, allowed)
+			}
+		}
+	}
+}
+
+func TestCloudSDKStaysInItsDriver(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, imp := range s.imports {
+			if cloudSDK(imp) && !under(s.dir, "cloud/azure") && !(s.test && under(s.dir, "lab/arm")) {
+				t.Errorf("%s imports %s: a cloud's own types stay in its driver (and in tests of its emulator)", s.path, imp)
+			}
+		}
+	}
+}
+
+func TestLabAndDriversShareNoCode(t *testing.T) {
+	drivers := []string{"cloud/azure", "cloud/aws"}
+	for _, s := range tree(t) {
+		if s.test {
+			continue
+		}
+		for _, imp := range s.imports {
+			to, ok := local(imp)
+			if ok && (under(s.dir, "lab") && underAny(to, drivers) || underAny(s.dir, drivers) && under(to, "lab")) {
+				t.Errorf("%s imports %s: an emulator that shares code with the driver would share its mistakes", s.path, to)
+			}
+		}
+	}
+}
