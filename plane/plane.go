@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +26,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karpenter-aks/karpenter/plane/leash"
 )
 
 const (
@@ -57,9 +58,8 @@ type Plane struct {
 	cfg      Config
 	endpoint string
 	pki      *pki
-	pid      int
-	stdin    io.Closer     // closing it asks the child to stop
-	done     chan struct{} // closed when the child is gone
+	child    *leash.Child
+	stdin    io.Closer // closing it asks the child to stop
 	stop     sync.Once
 }
 
@@ -76,7 +76,7 @@ func Start(ctx context.Context, cfg Config) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start plane: %w", err)
 	}
-	p := &Plane{cfg: cfg, pki: keys, done: make(chan struct{})}
+	p := &Plane{cfg: cfg, pki: keys}
 	said, err := p.spawn()
 	if err != nil {
 		return nil, fmt.Errorf("start plane: %w", err)
@@ -143,14 +143,13 @@ func (p *Plane) spawn() (<-chan report, error) {
 	cmd.Dir = p.cfg.Dir // etcd's sockets are named relative to it: a socket's path may have 108 bytes at most
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{w}
-	dieWithParent(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	p.stdin = stdin
-	if err := p.run(cmd); err != nil {
+	if p.child, err = leash.Start(cmd); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -166,34 +165,14 @@ func (p *Plane) spawn() (<-chan report, error) {
 	return said, nil
 }
 
-// run starts cmd and waits for it on a thread of its own: Linux sends the parent-death signal when the thread that
-// started the child ends, and Go ends threads at will unless a goroutine holds them.
-func (p *Plane) run(cmd *exec.Cmd) error {
-	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		if err := cmd.Start(); err != nil {
-			close(p.done)
-			started <- err
-			return
-		}
-		p.pid = cmd.Process.Pid
-		started <- nil
-		_ = cmd.Wait() // how it ended is in its log; that it ended is all we act on
-		close(p.done)
-	}()
-	return <-started
-}
-
 // Stop ends the plane: API server first, etcd last. It returns when no process is left. Stopping twice is fine.
 func (p *Plane) Stop() {
 	p.stop.Do(func() { p.stdin.Close() })
-	p.signal(syscall.SIGTERM)
+	p.child.Signal(syscall.SIGTERM)
 	t := time.NewTimer(stopLimit)
 	defer t.Stop()
 	select {
-	case <-p.done:
+	case <-p.child.Done():
 	case <-t.C:
 		p.Kill()
 	}
@@ -201,25 +180,16 @@ func (p *Plane) Stop() {
 
 // Kill ends the plane at once, as a crash would, and returns when it is gone. Start in the same directory brings it back.
 func (p *Plane) Kill() {
-	p.signal(syscall.SIGKILL)
-	<-p.done
+	p.child.Signal(syscall.SIGKILL)
+	<-p.child.Done()
 	p.stop.Do(func() { p.stdin.Close() })
 }
 
-// signal does nothing once the child was waited for: its pid may belong to someone else by then.
-func (p *Plane) signal(s syscall.Signal) {
-	select {
-	case <-p.done:
-	default:
-		_ = syscall.Kill(p.pid, s)
-	}
-}
-
 // Done is closed when the plane's process is gone, for whatever reason.
-func (p *Plane) Done() <-chan struct{} { return p.done }
+func (p *Plane) Done() <-chan struct{} { return p.child.Done() }
 
 // PID of the plane's process.
-func (p *Plane) PID() int { return p.pid }
+func (p *Plane) PID() int { return p.child.PID() }
 
 // Endpoint of the API server: https://127.0.0.1:<port>.
 func (p *Plane) Endpoint() string { return p.endpoint }
