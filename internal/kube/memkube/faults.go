@@ -1,0 +1,105 @@
+package memkube
+
+import (
+	"context"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+)
+
+// Op names a method of the store, for faults.
+type Op string
+
+// The methods that can fail.
+const (
+	OpFollow      Op = "follow"
+	OpCreateClaim Op = "create-claim"
+	OpPatchClaim  Op = "patch-claim"
+	OpDeleteClaim Op = "delete-claim"
+	OpPatchNode   Op = "patch-node"
+	OpDeleteNode  Op = "delete-node"
+	OpPatchPool   Op = "patch-pool"
+	OpPatchClass  Op = "patch-class"
+	OpRemovePod   Op = "remove-pod"
+	OpToken       Op = "token"
+	OpDropToken   Op = "drop-token"
+	OpTokens      Op = "tokens"
+	OpCluster     Op = "cluster"
+)
+
+// fault is what happens to one coming call.
+type fault struct {
+	code kube.Code
+	lost bool // the call is done, and only its answer is lost
+}
+
+// do runs one call: the cluster must be up, ctx alive and no fault due.
+func (s *Store) do(ctx context.Context, op Op, call func() error) error {
+	if err := ctx.Err(); err != nil {
+		return &kube.Error{Code: kube.Unavailable, Err: err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return kube.Errorf(kube.Unavailable, "%s: the API server does not answer", op)
+	}
+	if due := s.faults[op]; len(due) > 0 {
+		s.faults[op] = due[1:]
+		if due[0].lost {
+			if err := call(); err != nil {
+				return err
+			}
+		}
+		return kube.Errorf(due[0].code, "%s: fault set by the test", op)
+	}
+	return call()
+}
+
+// Fail makes the next n calls of op fail with code, without effect. Faults queue up.
+func (s *Store) Fail(op Op, n int, code kube.Code) { s.fault(op, n, fault{code: code}) }
+
+// LoseAnswer makes the next n calls of op take effect and then fail with Unavailable: the answer was lost on the way.
+func (s *Store) LoseAnswer(op Op, n int) { s.fault(op, n, fault{code: kube.Unavailable, lost: true}) }
+
+func (s *Store) fault(op Op, n int, f fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		s.faults[op] = append(s.faults[op], f)
+	}
+}
+
+// CutWatch ends every running Follow with Unavailable; what it had not told is lost.
+func (s *Store) CutWatch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cutAll()
+}
+
+func (s *Store) cutAll() {
+	for f := range s.followers {
+		f.cut = kube.Errorf(kube.Unavailable, "follow: the connection was cut")
+		f.nudge()
+	}
+}
+
+// SetDown starts (true) or ends (false) a window in which every call fails with Unavailable and no Follow runs.
+func (s *Store) SetDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+	if down {
+		s.cutAll()
+	}
+}
+
+// HoldWatch keeps running Follows from telling anything (true) until it is let go (false): the mirror falls behind.
+func (s *Store) HoldWatch(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
+	if !held {
+		for f := range s.followers {
+			f.nudge()
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package memkube
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Put creates the object, or replaces it as an update by someone else would: UID and creation time are kept, and filled in
+// when new. A claim, pool or class whose spec someone changes should come with its Generation raised. A node must have
+// a name, and so on: Put panics on kinds that are no part of the cluster, because then the test is wrong.
+func (s *Store) Put(objects ...model.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		s.put(o)
+	}
+}
+
+func (s *Store) put(o model.Object) {
+	switch o := o.(type) {
+	case model.Pool:
+		s.born(&o.UID, &o.Created, s.pools[o.Name].UID, s.pools[o.Name].Created)
+		o.Generation = max(o.Generation, 1)
+		keep(s, s.pools, o)
+	case model.Class:
+		var ignored time.Time // classes keep no creation time
+		s.born(&o.UID, &ignored, s.classes[o.ObjectKey()].UID, ignored)
+		o.Generation = max(o.Generation, 1)
+		s.storeClass(o)
+	case model.Claim:
+		s.born(&o.UID, &o.Created, s.claims[o.Name].UID, s.claims[o.Name].Created)
+		o.Generation = max(o.Generation, 1)
+		s.storeClaim(o)
+	case model.Node:
+		s.born(&o.UID, &o.Created, s.nodes[o.Name].UID, s.nodes[o.Name].Created)
+		s.storeNode(o)
+	case model.Pod:
+		s.born(&o.UID, &o.Created, s.pods[o.ObjectKey()].UID, s.pods[o.ObjectKey()].Created)
+		keep(s, s.pods, o)
+	case model.Daemon:
+		keep(s, s.daemons, o)
+	case model.PDB:
+		o.Pods = nil // resolved by the mirror
+		keep(s, s.budgets, o)
+	case model.Attachment:
+		o.Pods = nil // resolved by the mirror
+		keep(s, s.attachments, o)
+	default:
+		panic(fmt.Sprintf("memkube: a cluster has no %T", o))
+	}
+}
+
+// born fills in what a new object gets, from the old object of that name if there is one.
+func (s *Store) born(uid *string, created *time.Time, oldUID string, oldCreated time.Time) {
+	if *uid == "" {
+		*uid = oldUID
+	}
+	if *uid == "" {
+		*uid = s.uid()
+	}
+	if created.IsZero() {
+		*created = oldCreated
+	}
+	if created.IsZero() {
+		*created = second()
+	}
+}
+
+// DeletePool deletes the pool, as a person would; the claims that it owns are deleted with it.
+func (s *Store) DeletePool(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.pools[name]
+	if !ok {
+		return
+	}
+	delete(s.pools, name)
+	s.tell(model.Change{Object: model.Pool{Name: name}, Gone: true})
+	for _, key := range sorted(s.claims) {
+		if c := s.claims[key]; c.PoolUID == p.UID {
+			s.deleteClaim(c)
+		}
+	}
+}
+
+// DeleteClass asks for the class to go; finalizers keep it.
+func (s *Store) DeleteClass(ref model.ClassRef) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.classes[model.Class{Ref: ref}.ObjectKey()]; ok {
+		c.Deleting = true
+		s.storeClass(c)
+	}
+}
+
+// DeletePod deletes the pod, as a person would: with its own grace, asking no budget.
+func (s *Store) DeletePod(key model.PodKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.pods[key.String()]; ok {
+		s.terminate(p, nil)
+	}
+}
+
+// EndPod removes the pod at once: its containers have ended.
+func (s *Store) EndPod(key model.PodKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.pods[key.String()]; ok {
+		s.dropPod(p)
+	}
+}
+
+// Remove takes away daemons, budgets and attachments at once; only the key fields are read. It panics on other
+// kinds: they have levers of their own.
+func (s *Store) Remove(o model.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch o := o.(type) {
+	case model.Daemon:
+		delete(s.daemons, o.ObjectKey())
+	case model.PDB:
+		delete(s.budgets, o.ObjectKey())
+	case model.Attachment:
+		delete(s.attachments, o.ObjectKey())
+	default:
+		panic(fmt.Sprintf("memkube: Remove takes no %T", o))
+	}
+	s.tell(model.Change{Object: o, Gone: true})
+}
+
+// BindPod does what the scheduler and the kubelet do: the pod is on the node, started and ready.
+func (s *Store) BindPod(key model.PodKey, node string) {
+	s.EditPod(key, func(p *model.Pod) {
+		p.Node, p.Unschedulable, p.Nominated = node, false, ""
+		p.Started, p.PodReady = second(), true
+	})
+}
+
+// SetNodeReady sets the node's Ready status.
+func (s *Store) SetNodeReady(name string, ready model.Status) {
+	s.EditNode(name, func(n *model.Node) {
+		if n.Ready != ready {
+			n.Ready, n.ReadySince = ready, second()
+		}
+	})
+}
+
+// EditPod changes a pod as someone else would. edit gets a copy; maps and slices in it must be replaced, not changed.
+// Nothing happens when there is no such pod.
+func (s *Store) EditPod(key model.PodKey, edit func(*model.Pod)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.pods[key.String()]; ok {
+		edit(&p)
+		keep(s, s.pods, p)
+	}
+}
+
+// EditNode is EditPod for nodes.
+func (s *Store) EditNode(name string, edit func(*model.Node)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, ok := s.nodes[name]; ok {
+		edit(&n)
+		s.storeNode(n)
+	}
+}
+
+// SetCluster sets what Cluster answers.
+func (s *Store) SetCluster(c model.Cluster) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cluster = c
+}
+
+// Objects returns everything that is in the cluster, lists sorted by key, for assertions. Budgets and attachments do not
+// name their pods: that is the mirror's work.
+func (s *Store) Objects() model.World {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return model.World{
+		Pools: values(s.pools), Classes: values(s.classes), Claims: values(s.claims), Nodes: values(s.nodes),
+		Pods: values(s.pods), Daemons: values(s.daemons), PDBs: values(s.budgets), Attachments: values(s.attachments),
+	}
+}
+
+func values[T any](m map[string]T) []T {
+	var out []T
+	for _, key := range sorted(m) {
+		out = append(out, m[key])
+	}
+	return out
+}
+
+// NodeOwner returns the UID of the claim that owns the node, "" when none does.
+func (s *Store) NodeOwner(node string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodeOwner[node]
+}
+
+// EventLimit bounds how many events are kept; the oldest go first.
+const EventLimit = 10_000
+
+// How long an equal event is not said again.
+const (
+	quiet           = 2 * time.Minute
+	quietScheduling = 5 * time.Minute // for FailedScheduling
+)
+
+// Said is an event as people got it.
+type Said struct {
+	kube.Event
+	At time.Time
+}
+
+// Announce implements kube.Store: it keeps the event for assertions, unless an equal one was said a short while ago.
+func (s *Store) Announce(e kube.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	window := quiet
+	if e.Reason == "FailedScheduling" {
+		window = quietScheduling
+	}
+	now := time.Now()
+	for i := len(s.said) - 1; i >= 0 && now.Sub(s.said[i].At) < quietScheduling; i-- {
+		o := s.said[i]
+		if o.Reason == e.Reason && o.Message == e.Message && about(o.About) == about(e.About) && now.Sub(o.At) < window {
+			return
+		}
+	}
+	if len(s.said) >= EventLimit {
+		s.said = append([]Said(nil), s.said[1:]...)
+	}
+	s.said = append(s.said, Said{e, now})
+}
+
+func about(o model.Object) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf("%T %s", o, o.ObjectKey())
+}
+
+// Events returns what was announced, oldest first.
+func (s *Store) Events() []Said {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Said(nil), s.said...)
+}

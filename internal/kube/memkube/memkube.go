@@ -1,0 +1,336 @@
+// Package memkube answers: what would the cluster do, in memory?
+//
+// It is the twin of the cluster door: a kube.Store over maps with the API server's manners - UIDs, finalizers, owners,
+// disruption budgets, whole seconds - plus levers that play the rest of the cluster and faults that a test can set. It starts
+// no goroutine and reads no clock but time.Now, so whole stories run on virtual time in testing/synctest. It runs no
+// kubelet and no scheduler: pods are bound and end when a lever says so.
+package memkube
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Store is the cluster. Make one with New. Objects in it are replaced, never changed, so followers may keep them.
+type Store struct {
+	mu sync.Mutex // guards everything below; never held while a sink is called
+
+	pools       map[string]model.Pool
+	classes     map[string]model.Class
+	claims      map[string]model.Claim
+	nodes       map[string]model.Node
+	pods        map[string]model.Pod
+	daemons     map[string]model.Daemon
+	budgets     map[string]model.PDB
+	attachments map[string]model.Attachment
+
+	nodeOwner map[string]string // node name → UID of the claim that owns it
+	tokens    map[string]token  // by claim UID
+	cluster   model.Cluster
+	said      []Said
+
+	followers map[*follower]bool
+	lastUID   int
+
+	faults map[Op][]fault
+	down   bool
+	held   bool
+}
+
+var _ kube.Store = (*Store)(nil)
+
+type token struct {
+	id, secret string
+	until      time.Time
+}
+
+// New returns an empty cluster with an endpoint, a CA, a version and a DNS service.
+func New() *Store {
+	return &Store{
+		pools: map[string]model.Pool{}, classes: map[string]model.Class{}, claims: map[string]model.Claim{},
+		nodes: map[string]model.Node{}, pods: map[string]model.Pod{}, daemons: map[string]model.Daemon{},
+		budgets: map[string]model.PDB{}, attachments: map[string]model.Attachment{},
+		nodeOwner: map[string]string{}, tokens: map[string]token{},
+		followers: map[*follower]bool{}, faults: map[Op][]fault{},
+		cluster: model.Cluster{
+			Endpoint: "https://cluster.test:443",
+			CA:       []byte("-----BEGIN CERTIFICATE-----\n"),
+			Version:  "1.37.1",
+			DNS:      "10.0.0.10",
+		},
+	}
+}
+
+// second is the present as the API server writes it: whole seconds, UTC.
+func second() time.Time { return time.Now().UTC().Truncate(time.Second) }
+
+// uid makes the next UID. The same calls in the same order give the same UIDs.
+func (s *Store) uid() string {
+	s.lastUID++
+	return fmt.Sprintf("00000000-0000-4000-8000-%012d", s.lastUID)
+}
+
+// CreateClaim implements kube.Store.
+func (s *Store) CreateClaim(ctx context.Context, c model.Claim) (model.Claim, error) {
+	var out model.Claim
+	err := s.do(ctx, OpCreateClaim, func() error {
+		if c.Name == "" || c.Class.Name == "" || c.Class.Kind == "" || c.Class.Group == "" {
+			return kube.Errorf(kube.Invalid, "create claim %q: it needs a name and a class reference", c.Name)
+		}
+		if _, taken := s.claims[c.Name]; taken {
+			return kube.Errorf(kube.Exists, "create claim %s: the name is taken", c.Name)
+		}
+		c = bare(c)
+		c.UID, c.Generation, c.Created = s.uid(), 1, second()
+		keep(s, s.claims, c)
+		out = c
+		return nil
+	})
+	return out, err
+}
+
+// bare is what the API server keeps of a claim that is created: no status, and the finalizer.
+func bare(c model.Claim) model.Claim {
+	c.Finalizers = add(c.Finalizers, model.Finalizer)
+	c.DeletedAt, c.LastPodEvent, c.Conditions = time.Time{}, time.Time{}, nil
+	c.ProviderID, c.NodeName, c.ImageID = "", "", ""
+	c.Capacity, c.Allocatable = model.Resources{}, model.Resources{}
+	return c
+}
+
+// PatchClaim implements kube.Store.
+func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) error {
+	return s.do(ctx, OpPatchClaim, func() error {
+		c, ok := s.claims[name]
+		if !ok || p.UID != "" && p.UID != c.UID {
+			return kube.Errorf(kube.NotFound, "patch claim %s: no such claim", name)
+		}
+		fin, err := finalizers(c.Finalizers, p.AddFinalizer, p.DropFinalizer, c.Deleting())
+		if err != nil {
+			return fmt.Errorf("patch claim %s: %w", name, err)
+		}
+		c.Finalizers = fin
+		c.Conditions = conditions(c.Conditions, p.Conditions, c.Generation)
+		c.Conditions = slices.DeleteFunc(c.Conditions, func(x model.Condition) bool { return slices.Contains(p.DropConditions, x.Type) })
+		c.Labels, c.Annotations = merged(c.Labels, p.Labels), merged(c.Annotations, p.Annotations)
+		c.ProviderID = or(p.ProviderID, c.ProviderID)
+		c.NodeName = or(p.NodeName, c.NodeName)
+		c.ImageID = or(p.ImageID, c.ImageID)
+		if p.Capacity != nil {
+			c.Capacity = *p.Capacity
+		}
+		if p.Allocatable != nil {
+			c.Allocatable = *p.Allocatable
+		}
+		if !p.LastPodEvent.IsZero() {
+			c.LastPodEvent = p.LastPodEvent.UTC().Truncate(time.Second)
+		}
+		s.storeClaim(c)
+		return nil
+	})
+}
+
+// storeClaim keeps the claim, or lets it go when it is deleting and nothing holds it. What it owns goes with it.
+func (s *Store) storeClaim(c model.Claim) {
+	if !c.Deleting() || len(c.Finalizers) > 0 {
+		keep(s, s.claims, c)
+		return
+	}
+	delete(s.claims, c.Name)
+	s.tell(model.Change{Object: model.Claim{Name: c.Name}, Gone: true})
+	for _, node := range sorted(s.nodes) {
+		if s.nodeOwner[node] == c.UID {
+			s.deleteNode(s.nodes[node])
+		}
+	}
+}
+
+// DeleteClaim implements kube.Store.
+func (s *Store) DeleteClaim(ctx context.Context, name string) error {
+	return s.do(ctx, OpDeleteClaim, func() error {
+		c, ok := s.claims[name]
+		if !ok {
+			return kube.Errorf(kube.NotFound, "delete claim %s: no such claim", name)
+		}
+		s.deleteClaim(c)
+		return nil
+	})
+}
+
+func (s *Store) deleteClaim(c model.Claim) {
+	if c.Deleting() {
+		return
+	}
+	c.DeletedAt = second()
+	c.Generation++
+	s.storeClaim(c)
+}
+
+// PatchNode implements kube.Store.
+func (s *Store) PatchNode(ctx context.Context, name string, p kube.NodePatch) error {
+	return s.do(ctx, OpPatchNode, func() error {
+		n, ok := s.nodes[name]
+		if !ok || p.UID != "" && p.UID != n.UID {
+			return kube.Errorf(kube.NotFound, "patch node %s: no such node", name)
+		}
+		fin, err := finalizers(n.Finalizers, p.AddFinalizer, p.DropFinalizer, n.Deleting())
+		if err != nil {
+			return fmt.Errorf("patch node %s: %w", name, err)
+		}
+		n.Finalizers = fin
+		n.Labels, n.Annotations = merged(n.Labels, p.Labels), merged(n.Annotations, p.Annotations)
+		n.Taints = taints(n.Taints, p.AddTaints, p.DropTaints)
+		if p.OwnerUID != "" {
+			s.nodeOwner[name] = p.OwnerUID
+		}
+		s.storeNode(n)
+		return nil
+	})
+}
+
+func (s *Store) storeNode(n model.Node) {
+	if !n.Deleting() || len(n.Finalizers) > 0 {
+		keep(s, s.nodes, n)
+		return
+	}
+	delete(s.nodes, n.Name)
+	delete(s.nodeOwner, n.Name)
+	s.tell(model.Change{Object: model.Node{Name: n.Name}, Gone: true})
+}
+
+// DeleteNode implements kube.Store.
+func (s *Store) DeleteNode(ctx context.Context, name string) error {
+	return s.do(ctx, OpDeleteNode, func() error {
+		n, ok := s.nodes[name]
+		if !ok {
+			return kube.Errorf(kube.NotFound, "delete node %s: no such node", name)
+		}
+		s.deleteNode(n)
+		return nil
+	})
+}
+
+func (s *Store) deleteNode(n model.Node) {
+	if n.Deleting() {
+		return
+	}
+	n.DeletedAt = second()
+	s.storeNode(n)
+}
+
+// PatchPool implements kube.Store.
+func (s *Store) PatchPool(ctx context.Context, name string, p kube.PoolPatch) error {
+	return s.do(ctx, OpPatchPool, func() error {
+		pool, ok := s.pools[name]
+		if !ok {
+			return kube.Errorf(kube.NotFound, "patch pool %s: no such pool", name)
+		}
+		pool.Conditions = conditions(pool.Conditions, p.Conditions, pool.Generation)
+		pool.Annotations = merged(pool.Annotations, p.Annotations)
+		if p.Resources != nil {
+			pool.StatusResources = *p.Resources
+		}
+		if p.Nodes != nil {
+			pool.StatusNodes = *p.Nodes
+		}
+		keep(s, s.pools, pool)
+		return nil
+	})
+}
+
+// PatchClass implements kube.Store.
+func (s *Store) PatchClass(ctx context.Context, ref model.ClassRef, p kube.ClassPatch) error {
+	return s.do(ctx, OpPatchClass, func() error {
+		key := model.Class{Ref: ref}.ObjectKey()
+		c, ok := s.classes[key]
+		if !ok {
+			return kube.Errorf(kube.NotFound, "patch class %s: no such class", ref)
+		}
+		fin, err := finalizers(c.Finalizers, p.AddFinalizer, p.DropFinalizer, c.Deleting)
+		if err != nil {
+			return fmt.Errorf("patch class %s: %w", ref, err)
+		}
+		c.Finalizers = fin
+		c.Conditions = conditions(c.Conditions, p.Conditions, c.Generation)
+		c.Annotations = merged(c.Annotations, p.Annotations)
+		if p.Images != nil {
+			c.Images = p.Images
+		}
+		c.KubernetesVersion = or(p.KubernetesVersion, c.KubernetesVersion)
+		s.storeClass(c)
+		return nil
+	})
+}
+
+func (s *Store) storeClass(c model.Class) {
+	if !c.Deleting || len(c.Finalizers) > 0 {
+		keep(s, s.classes, c)
+		return
+	}
+	delete(s.classes, c.ObjectKey())
+	s.tell(model.Change{Object: model.Class{Ref: c.Ref}, Gone: true})
+}
+
+// Token implements kube.Store. The token is a function of the claim's UID.
+func (s *Store) Token(ctx context.Context, r kube.TokenRequest) (string, error) {
+	var out string
+	err := s.do(ctx, OpToken, func() error {
+		if r.ClaimUID == "" {
+			return kube.Errorf(kube.Invalid, "token for claim %q: no UID", r.Claim)
+		}
+		s.expireTokens()
+		t, ok := s.tokens[r.ClaimUID]
+		if !ok {
+			sum := sha256.Sum256([]byte(r.ClaimUID))
+			text := hex.EncodeToString(sum[:])
+			t = token{id: text[:6], secret: text[6:22]}
+		}
+		if r.Until.After(t.until) {
+			t.until = r.Until
+		}
+		s.tokens[r.ClaimUID] = t
+		out = t.id + "." + t.secret
+		return nil
+	})
+	return out, err
+}
+
+// expireTokens does what the cluster's token cleaner does.
+func (s *Store) expireTokens() {
+	for uid, t := range s.tokens {
+		if !t.until.After(time.Now()) {
+			delete(s.tokens, uid)
+		}
+	}
+}
+
+// DropToken implements kube.Store.
+func (s *Store) DropToken(ctx context.Context, claimUID string) error {
+	return s.do(ctx, OpDropToken, func() error { delete(s.tokens, claimUID); return nil })
+}
+
+// Tokens implements kube.Store.
+func (s *Store) Tokens(ctx context.Context) ([]string, error) {
+	var out []string
+	err := s.do(ctx, OpTokens, func() error {
+		s.expireTokens()
+		out = sorted(s.tokens)
+		return nil
+	})
+	return out, err
+}
+
+// Cluster implements kube.Store.
+func (s *Store) Cluster(ctx context.Context) (model.Cluster, error) {
+	var out model.Cluster
+	err := s.do(ctx, OpCluster, func() error { out = s.cluster; return nil })
+	return out, err
+}

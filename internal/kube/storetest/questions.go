@@ -1,0 +1,484 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// present is a moment that every store can keep: whole seconds, UTC.
+func present() time.Time { return time.Now().UTC().Truncate(time.Second) }
+
+func createdClaimIsTold(t *testing.T, w World) {
+	b := newBench(t, w)
+	want := b.order("c")
+	made := b.claim(t, "c")
+	if made.UID == "" || made.Created.IsZero() || made.Generation == 0 {
+		t.Errorf("the answer lacks UID, creation time or generation: %+v", made)
+	}
+	got := see(t, b.p, model.Claim{Name: "c"}, any1)
+	if !reflect.DeepEqual(got, made) {
+		t.Errorf("told\n%+v\nanswered\n%+v", got, made)
+	}
+	if !slices.Equal(got.Finalizers, []string{model.Finalizer}) {
+		t.Errorf("finalizers %v", got.Finalizers)
+	}
+	want.UID, want.Created, want.Generation, want.Finalizers = got.UID, got.Created, got.Generation, got.Finalizers
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("told\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+func takenName(t *testing.T, w World) {
+	b := newBench(t, w)
+	first := b.claim(t, "c")
+	_, err := b.s.CreateClaim(t.Context(), b.order("c"))
+	code(t, err, kube.Exists)
+	if got := see(t, b.p, model.Claim{Name: "c"}, any1); got.UID != first.UID {
+		t.Errorf("the first claim was replaced: UID %s, want %s", got.UID, first.UID)
+	}
+}
+
+func invalidClaim(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.order("c")
+	c.Class = model.ClassRef{}
+	_, err := b.s.CreateClaim(t.Context(), c)
+	code(t, err, kube.Invalid)
+}
+
+func patchOnlyNamed(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	capacity := model.Resources{CPU: 2000, Memory: 8 << 30, Ephemeral: 100 << 30, Pods: 110}
+	allocatable := model.Resources{CPU: 1900, Memory: 6 << 30, Ephemeral: 90 << 30, Pods: 110}
+	since := present().Add(-time.Minute)
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{
+		UID:        c.UID,
+		ProviderID: "azure:///vm/1", ImageID: "image-1", Capacity: &capacity, Allocatable: &allocatable,
+		Labels:      map[string]string{model.LabelZone: "z-1"},
+		Annotations: map[string]string{"note": "x"},
+		Conditions:  []model.Condition{{Type: model.Launched, Status: model.True, Reason: model.Launched, Since: since, ObservedGeneration: c.Generation}},
+	}))
+	want := c
+	want.ProviderID, want.ImageID, want.Capacity, want.Allocatable = "azure:///vm/1", "image-1", capacity, allocatable
+	want.Labels, want.Annotations = with(c.Labels, model.LabelZone, "z-1"), with(c.Annotations, "note", "x")
+	want.Conditions = []model.Condition{{Type: model.Launched, Status: model.True, Reason: model.Launched, Since: since, ObservedGeneration: c.Generation}}
+	got := see(t, b.p, c, func(c model.Claim) bool { return c.Is(model.Launched) && c.Labels[model.LabelZone] != "" })
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("after the first patch\n%+v\nwant\n%+v", got, want)
+	}
+
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{NodeName: "n", LastPodEvent: since}))
+	want.NodeName, want.LastPodEvent = "n", since
+	got = see(t, b.p, c, func(c model.Claim) bool { return c.NodeName == "n" })
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("after the second patch\n%+v\nwant\n%+v", got, want)
+	}
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{}))
+}
+
+func with(m map[string]string, k, v string) map[string]string {
+	out := maps.Clone(m)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[k] = v
+	return out
+}
+
+func conditionTimes(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	first, later := present().Add(-time.Hour), present().Add(-time.Minute)
+	set := func(status model.Status, message string, since time.Time) model.Condition {
+		must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{Conditions: []model.Condition{
+			{Type: model.Initialized, Status: status, Reason: "Exam", Message: message, Since: since, ObservedGeneration: c.Generation},
+		}}))
+		got := see(t, b.p, c, func(c model.Claim) bool {
+			x, _ := model.FindCondition(c.Conditions, model.Initialized)
+			return x.Message == message
+		})
+		x, _ := model.FindCondition(got.Conditions, model.Initialized)
+		if len(got.Conditions) != 1 || x.Status != status {
+			t.Errorf("conditions %+v, want one with status %s", got.Conditions, status)
+		}
+		return x
+	}
+	if x := set(model.Unknown, "waiting", first); !x.Since.Equal(first) || x.ObservedGeneration != c.Generation {
+		t.Errorf("new: %+v, want since %v, generation %d", x, first, c.Generation)
+	}
+	if x := set(model.Unknown, "still waiting", later); !x.Since.Equal(first) {
+		t.Errorf("same status: since %v, want it unmoved at %v", x.Since, first)
+	}
+	if x := set(model.True, "there", later); !x.Since.Equal(later) {
+		t.Errorf("other status: since %v, want %v", x.Since, later)
+	}
+}
+
+func dropCondition(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{Conditions: []model.Condition{
+		{Type: model.Consolidatable, Status: model.True, Reason: "A"}, {Type: model.Drifted, Status: model.True, Reason: "B"},
+	}}))
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{DropConditions: []string{model.Consolidatable, "NeverThere"}}))
+	got := see(t, b.p, c, func(c model.Claim) bool { return len(c.Conditions) == 1 })
+	if x := got.Conditions[0]; x.Type != model.Drifted || x.Since.IsZero() || x.ObservedGeneration != c.Generation {
+		t.Errorf("left: %+v, want Drifted with a time and generation %d", x, c.Generation)
+	}
+}
+
+func patchWrongUID(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	b.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1"})
+	n := see(t, b.p, model.Node{Name: "n"}, any1)
+	other := "11111111-2222-4333-8444-555555555555"
+	code(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{UID: other, ProviderID: "x", DropFinalizer: true}), kube.NotFound)
+	code(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{UID: other, Labels: map[string]string{"x": "y"}}), kube.NotFound)
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{UID: c.UID, NodeName: "n"}))
+	must(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{UID: n.UID, Labels: map[string]string{"mark": "1"}}))
+	got := see(t, b.p, c, func(c model.Claim) bool { return c.NodeName == "n" })
+	if got.ProviderID != "" || len(got.Finalizers) != 1 {
+		t.Errorf("the refused patch had effect: %+v", got)
+	}
+	if got := see(t, b.p, n, func(n model.Node) bool { return n.Labels["mark"] == "1" }); got.Labels["x"] != "" {
+		t.Errorf("the refused patch had effect: %v", got.Labels)
+	}
+}
+
+func notFound(t *testing.T, w World) {
+	b := newBench(t, w)
+	ctx := t.Context()
+	missing := b.class
+	missing.Name = "missing"
+	for what, err := range map[string]error{
+		"PatchClaim":  b.s.PatchClaim(ctx, "missing", kube.ClaimPatch{NodeName: "n"}),
+		"DeleteClaim": b.s.DeleteClaim(ctx, "missing"),
+		"PatchNode":   b.s.PatchNode(ctx, "missing", kube.NodePatch{AddFinalizer: true}),
+		"DeleteNode":  b.s.DeleteNode(ctx, "missing"),
+		"PatchPool":   b.s.PatchPool(ctx, "missing", kube.PoolPatch{Nodes: new(int64)}),
+		"PatchClass":  b.s.PatchClass(ctx, missing, kube.ClassPatch{AddFinalizer: true}),
+		"RemovePod":   b.s.RemovePod(ctx, kube.Removal{Pod: model.PodKey{Namespace: "default", Name: "missing"}}),
+		"force": b.s.RemovePod(ctx, kube.Removal{Pod: model.PodKey{Namespace: "default", Name: "missing"}, UID: "1", Force: true,
+			GraceSeconds: new(int64)}),
+	} {
+		if kube.CodeOf(err) != kube.NotFound {
+			t.Errorf("%s: %v, want code %s", what, err, kube.NotFound)
+		}
+	}
+}
+
+func deleteClaim(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	must(t, b.s.DeleteClaim(t.Context(), "c"))
+	must(t, b.s.DeleteClaim(t.Context(), "c")) // asking twice is asking once
+	see(t, b.p, c, func(c model.Claim) bool { return c.Deleting() })
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{UID: c.UID, DropFinalizer: true,
+		Conditions: []model.Condition{{Type: model.InstanceTerminating, Status: model.True, Reason: "Exam"}}}))
+	gone(t, b.p, c)
+	code(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{DropFinalizer: true}), kube.NotFound)
+	again := b.claim(t, "c")
+	if again.UID == c.UID {
+		t.Error("a new claim of the same name has the old one's UID")
+	}
+}
+
+func finalizerTwice(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{AddFinalizer: true})) // it has it: nothing to do
+	must(t, b.s.DeleteClaim(t.Context(), "c"))
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{AddFinalizer: true}))
+	b.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1"})
+	must(t, b.s.DeleteNode(t.Context(), "n"))
+	code(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{AddFinalizer: true}), kube.NotFound)
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{DropFinalizer: true}))
+	gone(t, b.p, c)
+}
+
+func nodeTaints(t *testing.T, w World) {
+	b := newBench(t, w)
+	keep := model.Taint{Key: "keep", Value: "1", Effect: model.NoSchedule}
+	b.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1", Taints: []model.Taint{
+		{Key: model.TaintUnregistered, Effect: model.NoExecute}, keep,
+	}})
+	n := see(t, b.p, model.Node{Name: "n"}, any1)
+	step := func(p kube.NodePatch, want ...model.Taint) {
+		t.Helper()
+		must(t, b.s.PatchNode(t.Context(), "n", p))
+		see(t, b.p, n, func(n model.Node) bool {
+			var ours []model.Taint // a control plane adds taints of its own
+			for _, x := range n.Taints {
+				if !strings.HasPrefix(x.Key, "node.kubernetes.io/") && !strings.HasPrefix(x.Key, "node.cloudprovider.kubernetes.io/") {
+					ours = append(ours, x)
+				}
+			}
+			return slices.Equal(ours, want)
+		})
+	}
+	a := model.Taint{Key: "a", Value: "1", Effect: model.NoSchedule}
+	aExec := model.Taint{Key: "a", Value: "1", Effect: model.NoExecute}
+	a2 := model.Taint{Key: "a", Value: "2", Effect: model.NoSchedule}
+	step(kube.NodePatch{DropTaints: []string{model.TaintUnregistered}, AddTaints: []model.Taint{a}}, keep, a)
+	step(kube.NodePatch{AddTaints: []model.Taint{aExec}}, keep, a, aExec)
+	step(kube.NodePatch{AddTaints: []model.Taint{a2}}, keep, a2, aExec)
+	step(kube.NodePatch{DropTaints: []string{"a", "never-there"}}, keep)
+}
+
+func nodeFinalizer(t *testing.T, w World) {
+	b := newBench(t, w)
+	b.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1", Labels: map[string]string{"mine": "1"}})
+	must(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{AddFinalizer: true,
+		Labels: map[string]string{model.LabelRegistered: "true"}, Annotations: map[string]string{"note": "x"}}))
+	n := see(t, b.p, model.Node{Name: "n"}, func(n model.Node) bool { return n.Labels[model.LabelRegistered] == "true" })
+	if n.Labels["mine"] != "1" || n.Annotations["note"] != "x" || n.ProviderID != "azure:///vm/1" || !slices.Contains(n.Finalizers, model.Finalizer) {
+		t.Errorf("after the patch: %+v", n)
+	}
+	must(t, b.s.DeleteNode(t.Context(), "n"))
+	must(t, b.s.DeleteNode(t.Context(), "n"))
+	see(t, b.p, n, func(n model.Node) bool { return n.Deleting() })
+	must(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{UID: n.UID, DropFinalizer: true}))
+	gone(t, b.p, n)
+}
+
+func ownedNode(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	b.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1"})
+	for range 2 {
+		must(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{OwnerClaim: "c", OwnerUID: c.UID, AddFinalizer: true}))
+	}
+	must(t, b.s.DeleteClaim(t.Context(), "c"))
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{DropFinalizer: true}))
+	see(t, b.p, model.Node{Name: "n"}, func(n model.Node) bool { return n.Deleting() })
+	must(t, b.s.PatchNode(t.Context(), "n", kube.NodePatch{DropFinalizer: true}))
+	gone(t, b.p, model.Node{Name: "n"})
+}
+
+func poolStatus(t *testing.T, w World) {
+	b := newBench(t, w)
+	nodes, used := int64(3), model.Resources{CPU: 6000, Memory: 24 << 30, Pods: 330}
+	must(t, b.s.PatchPool(t.Context(), "exam", kube.PoolPatch{
+		Nodes: &nodes, Resources: &used, ClassGeneration: 1, Annotations: map[string]string{model.AnnotationPoolHash: "42"},
+		Conditions: []model.Condition{{Type: model.Ready, Status: model.True, Reason: model.Ready, ObservedGeneration: b.pool.Generation}},
+	}))
+	got := see(t, b.p, b.pool, func(p model.Pool) bool { return p.Ready() && p.Annotations[model.AnnotationPoolHash] == "42" })
+	if got.StatusNodes != 3 || !reflect.DeepEqual(got.StatusResources, used) {
+		t.Errorf("status says %d nodes, %v; want 3, %v", got.StatusNodes, got.StatusResources, used)
+	}
+	if got.UID != b.pool.UID || got.Class != b.class || got.Generation != b.pool.Generation {
+		t.Errorf("the status patch changed the pool: %+v", got)
+	}
+}
+
+func classStatus(t *testing.T, w World) {
+	b := newBench(t, w)
+	before := see(t, b.p, model.Class{Ref: b.class}, any1)
+	images := []model.Image{{ID: "image-1", Requirements: []model.Requirement{{Key: model.LabelArch, Op: model.In, Values: []string{"amd64"}}}}}
+	must(t, b.s.PatchClass(t.Context(), b.class, kube.ClassPatch{
+		AddFinalizer: true, Images: images, KubernetesVersion: "1.37.1", Annotations: map[string]string{"note": "x"},
+		Conditions: []model.Condition{{Type: model.Ready, Status: model.True, Reason: model.Ready, ObservedGeneration: before.Generation}},
+	}))
+	got := see(t, b.p, before, func(c model.Class) bool { return c.Ready() && len(c.Finalizers) == 1 })
+	if !reflect.DeepEqual(got.Images, images) || got.KubernetesVersion != "1.37.1" || got.Annotations["note"] != "x" {
+		t.Errorf("status says %+v, %q, annotations %v", got.Images, got.KubernetesVersion, got.Annotations)
+	}
+	must(t, b.s.PatchClass(t.Context(), b.class, kube.ClassPatch{DropFinalizer: true}))
+	see(t, b.p, before, func(c model.Class) bool { return len(c.Finalizers) == 0 && len(c.Images) == 1 })
+}
+
+// withPods puts a node and two pods of app "web" on it.
+func withPods(t *testing.T, b bench) (x, y model.Pod) {
+	t.Helper()
+	b.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1"})
+	for _, name := range []string{"x", "y"} {
+		b.PutPod(t, model.Pod{Namespace: "default", Name: name, Node: "n", Labels: map[string]string{"app": "web"}, GraceSeconds: 600})
+	}
+	up := func(p model.Pod) bool { return p.Node == "n" && p.PodReady }
+	x = see(t, b.p, model.Pod{Namespace: "default", Name: "x"}, up)
+	y = see(t, b.p, model.Pod{Namespace: "default", Name: "y"}, up)
+	return x, y
+}
+
+func evict(t *testing.T, w World) {
+	b := newBench(t, w)
+	x, y := withPods(t, b)
+	b.PutBudget(t, "web", map[string]string{"app": "web"}, 1)
+	see(t, b.p, model.PDB{Namespace: "default", Name: "web"}, func(p model.PDB) bool { return p.Allowed == 1 })
+	grace := int64(300)
+	must(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: x.Key(), UID: x.UID, GraceSeconds: &grace}))
+	got := see(t, b.p, x, func(p model.Pod) bool { return p.Deleting() })
+	if got.GraceSeconds != 300 {
+		t.Errorf("terminating with %d s of grace, want 300", got.GraceSeconds)
+	}
+	if age := time.Since(got.DeletedAt); age < 0 || age > 2*Patience {
+		t.Errorf("deleted at %v, which is not a moment ago", got.DeletedAt)
+	}
+	code(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: y.Key(), UID: y.UID}), kube.Blocked)
+	b.DeletePod(t, "x")
+	gone(t, b.p, x)
+	code(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: x.Key(), UID: x.UID}), kube.NotFound)
+}
+
+func force(t *testing.T, w World) {
+	b := newBench(t, w)
+	x, y := withPods(t, b)
+	b.PutBudget(t, "web", map[string]string{"app": "web"}, 0)
+	code(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: x.Key(), UID: x.UID}), kube.Blocked)
+	grace, now := int64(30), int64(0)
+	must(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: x.Key(), UID: x.UID, Force: true, GraceSeconds: &grace}))
+	if got := see(t, b.p, x, func(p model.Pod) bool { return p.Deleting() }); got.GraceSeconds != 30 {
+		t.Errorf("terminating with %d s of grace, want 30", got.GraceSeconds)
+	}
+	must(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: y.Key(), UID: y.UID, Force: true, GraceSeconds: &now}))
+	gone(t, b.p, y)
+}
+
+func removeWrongUID(t *testing.T, w World) {
+	b := newBench(t, w)
+	x, _ := withPods(t, b)
+	other := "11111111-2222-4333-8444-555555555555"
+	code(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: x.Key(), UID: other}), kube.NotFound)
+	code(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: x.Key(), UID: other, Force: true}), kube.NotFound)
+	b.PutPod(t, model.Pod{Namespace: "default", Name: "z", Node: "n"})
+	see(t, b.p, model.Pod{Namespace: "default", Name: "z"}, any1)
+	if got := see(t, b.p, x, any1); got.Deleting() {
+		t.Error("the pod is going although another was meant")
+	}
+}
+
+func tokens(t *testing.T, w World) {
+	s, ctx := w.Store(), t.Context()
+	ask := func(until time.Duration) string {
+		t.Helper()
+		token, err := s.Token(ctx, kube.TokenRequest{Claim: "c", ClaimUID: "uid-1", Until: time.Now().Add(until)})
+		must(t, err)
+		return token
+	}
+	token := ask(time.Hour)
+	id, secret, ok := strings.Cut(token, ".")
+	if !ok || len(id) != 6 || len(secret) != 16 || strings.Trim(id+secret, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		t.Errorf("%d characters are no bootstrap token", len(token))
+	}
+	if ask(time.Hour) != token || ask(2*time.Hour) != token || ask(time.Minute) != token {
+		t.Error("asked again, the token is another")
+	}
+	list, err := s.Tokens(ctx)
+	must(t, err)
+	if !slices.Equal(list, []string{"uid-1"}) {
+		t.Errorf("tokens %v, want uid-1", list)
+	}
+	for range 2 { // nothing to drop is fine
+		must(t, s.DropToken(ctx, "uid-1"))
+	}
+	list, err = s.Tokens(ctx)
+	must(t, err)
+	if len(list) != 0 {
+		t.Errorf("tokens %v after the only one was dropped", list)
+	}
+}
+
+func tokensDiffer(t *testing.T, w World) {
+	s := w.Store()
+	seen, want := map[string]bool{}, []string{}
+	for i := range 5 {
+		uid := fmt.Sprintf("uid-%d", i)
+		token, err := s.Token(t.Context(), kube.TokenRequest{Claim: fmt.Sprintf("c-%d", i), ClaimUID: uid, Until: time.Now().Add(time.Hour)})
+		must(t, err)
+		seen[token], want = true, append(want, uid)
+	}
+	list, err := s.Tokens(t.Context())
+	must(t, err)
+	if len(seen) != 5 || !slices.Equal(sortedKeys(list), want) {
+		t.Errorf("%d different tokens, listed %v", len(seen), list)
+	}
+	_, err = s.Token(t.Context(), kube.TokenRequest{Claim: "c", Until: time.Now().Add(time.Hour)})
+	code(t, err, kube.Invalid)
+}
+
+func followAgain(t *testing.T, w World) {
+	s, p := w.Store(), newPicture()
+	class := w.PutClass(t, "exam")
+	w.PutPool(t, "exam", class)
+	stop := follow(t, s, p)
+	b := bench{World: w, s: s, p: p, class: class, pool: see(t, p, model.Pool{Name: "exam"}, any1)}
+	kept, lost := b.claim(t, "kept"), b.claim(t, "lost")
+	see(t, p, kept, any1)
+	see(t, p, lost, any1)
+	stop()
+
+	must(t, s.DeleteClaim(t.Context(), "lost"))
+	must(t, s.PatchClaim(t.Context(), "lost", kube.ClaimPatch{DropFinalizer: true}))
+	must(t, s.PatchClaim(t.Context(), "kept", kube.ClaimPatch{NodeName: "n"}))
+	fresh := b.claim(t, "fresh")
+
+	follow(t, s, p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	got, _ := p.objects[keyOf(kept)].(model.Claim)
+	if got.NodeName != "n" {
+		t.Errorf("after Synced the kept claim is %+v, want the newest state", got)
+	}
+	if _, there := p.objects[keyOf(lost)]; there {
+		t.Error("after Synced the lost claim is still there")
+	}
+	for _, o := range []model.Object{kept, fresh, b.pool, model.Class{Ref: class}} {
+		if n := p.told[keyOf(o)]; n != 1 {
+			t.Errorf("%s was told %d times, want once", keyOf(o), n)
+		}
+	}
+}
+
+func followTwice(t *testing.T, w World) {
+	b := newBench(t, w)
+	other := newPicture()
+	stop := follow(t, b.s, other)
+	c := b.claim(t, "c")
+	see(t, b.p, c, any1)
+	see(t, other, c, any1)
+	stop()
+	d := b.claim(t, "d")
+	see(t, b.p, d, any1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("over before it began"))
+	_, err := b.s.CreateClaim(ctx, b.order("e"))
+	code(t, err, kube.Unavailable)
+}
+
+func cluster(t *testing.T, w World) {
+	c, err := w.Store().Cluster(t.Context())
+	must(t, err)
+	if !strings.HasPrefix(c.Endpoint, "https://") || !strings.HasPrefix(string(c.CA), "-----BEGIN CERTIFICATE-----") {
+		t.Errorf("endpoint %q, CA %.30q", c.Endpoint, c.CA)
+	}
+	var major, minor, patch int
+	if n, _ := fmt.Sscanf(c.Version, "%d.%d.%d", &major, &minor, &patch); n != 3 || fmt.Sprintf("%d.%d.%d", major, minor, patch) != c.Version {
+		t.Errorf("version %q, want numbers only", c.Version)
+	}
+}
+
+func announce(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	start := time.Now()
+	for i := range 5000 { // far more than is published: the rest is dropped, not waited for
+		b.s.Announce(kube.Event{About: c, Type: kube.Normal, Reason: "Exam", Message: fmt.Sprint("event ", i)})
+	}
+	if took := time.Since(start); took > Patience {
+		t.Errorf("announcing took %v", took)
+	}
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{NodeName: "n"}))
+	see(t, b.p, c, func(c model.Claim) bool { return c.NodeName == "n" })
+}
