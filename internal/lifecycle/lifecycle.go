@@ -19,21 +19,32 @@ const (
 	RegistrationTimeout = 15 * time.Minute
 )
 
+// Distances in time that keep a lagging list from being believed, and a slow cloud from being asked too often.
+const (
+	// ListGrace is how much younger than a fact a list must be before it may contradict the fact by leaving a machine
+	// out: lists of clouds lag by seconds, and ListedAt may be the end of a call that began earlier.
+	ListGrace = time.Minute
+	// TerminatePoll is how often a machine on its way out is looked at.
+	TerminatePoll = 5 * time.Second
+	// ClassPoll is how often a claim whose class is undecided looks again.
+	ClassPoll = 5 * time.Second
+)
+
 // View is everything Next looks at.
 type View struct {
 	Claim model.Claim
 	// Nodes are the nodes whose provider id is the claim's; usually none or one.
 	Nodes []model.Node
-	// Instance is the cloud's machine for the claim; nil when the last list had none.
+	// Instance is the cloud's machine for the claim, found by provider id or else by the claim's name and UID; nil when
+	// the last list had none. Every new list counts as a change: the caller asks again for every claim.
 	Instance *model.Instance
 	// ListedAt is when the cloud was last listed successfully; zero before the first time. "No instance" is believed
 	// only when the list is younger than the fact it contradicts.
 	ListedAt time.Time
-	// Pool and Class are nil when they do not exist.
+	// Pool and Class are nil when they do not exist; never because the mirror has not caught up yet.
 	Pool  *model.Pool
 	Class *model.Class
-	// PodsLeft counts pods on the node that drain must still see off; only looked at while the claim is deleting.
-	Now time.Time
+	Now   time.Time
 }
 
 // Do is a verb of a Step.
@@ -62,7 +73,10 @@ type Step struct {
 	Conditions  []model.Condition
 	Drop        []string
 	ClaimLabels map[string]string
-	Node        NodeChange
+	// ClaimAnnotations are merged into the claim's, like ClaimLabels.
+	ClaimAnnotations map[string]string
+	// Node is the change to the claim's node; for Register, Node.Name also becomes the claim's status.nodeName.
+	Node NodeChange
 	// After is when to look again even if nothing changed; zero = only when something changes.
 	After time.Duration
 }

@@ -1,0 +1,77 @@
+package lifecycle
+
+import (
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Reasons of the condition Launched, as users know them.
+const (
+	reasonNoCapacity  = "InsufficientCapacity"
+	reasonQuota       = "SubscriptionQuotaReached"
+	reasonLaunchError = "LaunchFailed"
+)
+
+// messageLimit bounds what a cloud's words may take of a condition, in bytes: clouds answer with pages.
+const messageLimit = 1200
+
+// failure translates the code of a refusal (one of package cloud's, as text) into why the claim ends and the reason of
+// its Launched condition.
+func failure(code string) (model.Why, string) {
+	switch code {
+	case "no-capacity":
+		return model.WhyNoCapacity, reasonNoCapacity
+	case "quota":
+		return model.WhyNoCapacity, reasonQuota
+	}
+	return model.WhyInstanceFailed, reasonLaunchError
+}
+
+// unregistered is what a claim without a node says of both things that need one.
+func unregistered(s model.Status, reason, message string) []model.Condition {
+	return []model.Condition{
+		{Type: model.Registered, Status: s, Reason: reason, Message: message},
+		{Type: model.Initialized, Status: model.Unknown, Reason: "NodeNotFound", Message: "Node not registered with cluster"},
+	}
+}
+
+// changed returns what of want must be written, with the root condition Ready rolled up behind it: True when all three
+// stages are, False when one failed, Unknown otherwise.
+func (c *casebook) changed(want ...model.Condition) []model.Condition {
+	for i := range want {
+		want[i].ObservedGeneration = c.Claim.Generation
+	}
+	find := func(typ string) model.Condition {
+		for _, list := range [][]model.Condition{want, c.Claim.Conditions} {
+			if x, ok := model.FindCondition(list, typ); ok {
+				return x
+			}
+		}
+		return model.Condition{Type: typ, Status: model.Unknown}
+	}
+	root := model.Condition{Type: model.Ready, Status: model.True, Reason: model.Ready, ObservedGeneration: c.Claim.Generation}
+	var short []string
+	for _, typ := range []string{model.Initialized, model.Launched, model.Registered} {
+		x := find(typ)
+		if x.Status == model.True {
+			continue
+		}
+		short = append(short, typ+"="+string(x.Status))
+		if x.Status == model.False || root.Status == model.False {
+			root.Status, root.Reason = model.False, "UnhealthyDependents"
+		} else {
+			root.Status, root.Reason = model.Unknown, "ReconcilingDependents"
+		}
+	}
+	root.Message = strings.Join(short, ", ")
+	return model.Changed(c.Claim.Conditions, append(want, root), c.Now)
+}
+
+// clip cuts a cloud's words to what a condition may hold, at a rune's edge.
+func clip(s string) string {
+	if len(s) > messageLimit {
+		s = strings.ToValidUTF8(s[:messageLimit], "")
+	}
+	return s
+}
