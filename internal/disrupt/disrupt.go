@@ -1,7 +1,8 @@
 // Package disrupt answers: which nodes may leave, and what replaces them?
 //
 // Decide looks at a picture and names moves: nodes that are empty, each with its reason; for every other managed node
-// it says why it stays. It is pure, and neither deletes (control does) nor counts budgets itself (budget does).
+// it says why it stays. It is pure, and neither deletes (control does) nor counts budgets itself (budget does). Expiry is
+// not decided here: a claim that is too old goes whatever its node does and whatever budgets say (lifecycle).
 package disrupt
 
 import (

@@ -1,0 +1,146 @@
+package disrupt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/budget"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// budgetPoll is when a node that only a budget keeps looks again: budgets open and close by the minute.
+const budgetPoll = time.Minute
+
+// Decide names the empty nodes that leave now, as many at once as the budgets of their pools allow, dearest first, and
+// says why every other node stays. Each move is one claim, so that one that fails stops no other. O(pods + nodes log nodes).
+func Decide(in Input) Decision {
+	s := survey(in)
+	var d Decision
+	empty := map[string][]site{} // by pool
+	for _, x := range s.sites {
+		why, detail, after := s.stays(x)
+		if why == "" {
+			empty[x.pool.Name] = append(empty[x.pool.Name], x)
+			continue
+		}
+		d.keep(x, why, detail, after)
+	}
+	for _, p := range in.World.Pools {
+		list := empty[p.Name]
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, func(a, b site) int {
+			return cmp.Or(cmp.Compare(b.price, a.price), cmp.Compare(a.claim.Name, b.claim.Name))
+		})
+		total, leaving := s.census(p.Name)
+		n := min(budget.Allowed(p, budget.Empty, total, leaving, in.Now), len(list))
+		for _, x := range list[:n] {
+			d.Moves = append(d.Moves, Move{Claims: []string{x.claim.Name}, Why: model.WhyEmpty, Saves: x.price})
+		}
+		for _, x := range list[n:] {
+			d.keep(x, model.WhyBudget, fmt.Sprintf("the budgets of NodePool %s allow %d of %d empty nodes to leave now", p.Name, n, len(list)), budgetPoll)
+		}
+	}
+	slices.SortFunc(d.Moves, func(a, b Move) int { return cmp.Compare(a.Claims[0], b.Claims[0]) })
+	slices.SortFunc(d.Kept, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Node, b.Node)) })
+	return d
+}
+
+func (d *Decision) keep(x site, why model.Why, detail string, after time.Duration) {
+	d.Kept = append(d.Kept, Kept{Claim: x.claim.Name, Node: x.node.Name, Why: why, Detail: detail})
+	if after > 0 && (d.After == 0 || after < d.After) {
+		d.After = after
+	}
+}
+
+// site is a claim with all that belongs to it.
+type site struct {
+	claim model.Claim
+	node  model.Node // zero when none has joined
+	pool  *model.Pool
+	pods  []model.Pod
+	price model.Price // zero when the cloud does not sell it any more
+}
+
+// picture is the input sorted by site.
+type picture struct {
+	Input
+	sites []site
+	// nominated are the nodes for which kube-scheduler has made room for a pod.
+	nominated map[string]model.PodKey
+	closed    map[model.PodKey]string // pods whose budget is spent, and its name
+}
+
+func survey(in Input) *picture {
+	s := &picture{Input: in, nominated: map[string]model.PodKey{}, closed: map[model.PodKey]string{}}
+	w := in.World
+	pods := map[string][]model.Pod{}
+	for _, p := range w.Pods {
+		switch {
+		case p.Node != "":
+			pods[p.Node] = append(pods[p.Node], p)
+		case p.Nominated != "":
+			s.nominated[p.Nominated] = p.Key()
+		}
+	}
+	for _, b := range w.PDBs {
+		for _, k := range b.Pods {
+			if b.Allowed <= 0 {
+				s.closed[k] = b.Namespace + "/" + b.Name
+			}
+		}
+	}
+	nodes := map[string]model.Node{}
+	for _, n := range w.Nodes {
+		if n.ProviderID != "" {
+			nodes[n.ProviderID] = n
+		}
+	}
+	for _, c := range w.Claims {
+		x := site{claim: c, price: price(w, c)}
+		if c.ProviderID != "" {
+			x.node = nodes[c.ProviderID]
+		}
+		if i := slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == c.Pool }); i >= 0 && c.Pool != "" {
+			x.pool = &w.Pools[i]
+		}
+		if x.node.Name != "" {
+			x.pods = pods[x.node.Name]
+		}
+		s.sites = append(s.sites, x)
+	}
+	return s
+}
+
+// price is what the claim's machine costs now.
+func price(w model.World, c model.Claim) model.Price {
+	t, _ := w.Catalogs[c.Class].Type(c.Labels[model.LabelInstanceType])
+	for _, o := range t.Offerings {
+		if o.Zone == c.Labels[model.LabelZone] && o.CapacityType == c.Labels[model.LabelCapacityType] {
+			return o.Price
+		}
+	}
+	return 0
+}
+
+// census counts the pool's nodes as budgets see them: initialized ones whose machine is not on its way out already,
+// and among these the ones that are leaving or not ready.
+func (s *picture) census(pool string) (total, leaving int) {
+	for _, x := range s.sites {
+		if x.claim.Pool != pool || x.node.Name == "" || !x.claim.Is(model.Initialized) || x.claim.Is(model.InstanceTerminating) {
+			continue
+		}
+		total++
+		if x.leaves() || x.node.Ready != model.True {
+			leaving++
+		}
+	}
+	return total, leaving
+}
+
+func (x site) leaves() bool {
+	return x.claim.Deleting() || x.node.Deleting() || x.node.HasTaint(model.TaintDisrupted)
+}
