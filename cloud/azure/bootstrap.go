@@ -1,0 +1,241 @@
+package azure
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/cloud"
+)
+
+// maxCustomData is the most that Azure takes as a machine's custom data, in bytes after base64.
+const maxCustomData = 64 << 10
+
+// bootScript is where AKS' node images keep their first-boot script. It reads the environment below.
+const bootScript = "/opt/azure/containers/provision_start.sh"
+
+// customData writes what the machine's image reads on its first boot: a bash script that exports the variables of the
+// image's contract, sorted by name, and runs the image's own script; base64. The same order gives the same bytes.
+// It fails with cloud.Invalid when the order cannot be written down (no host in the endpoint, more than 64 KiB).
+func customData(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (string, error) {
+	endpoint, err := url.Parse(o.Cluster.Endpoint)
+	if err != nil || endpoint.Hostname() == "" {
+		return "", cloud.Errorf(cloud.Invalid, "cluster endpoint %q has no host", o.Cluster.Endpoint)
+	}
+	vars := imageConstants()
+	maps.Copy(vars, clusterVars(o, endpoint.Hostname(), cfg, n))
+	maps.Copy(vars, machineVars(o, s, cfg))
+	var b strings.Builder
+	b.WriteString("#!/bin/bash\n")
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		fmt.Fprintf(&b, "export %s=%s\n", name, quote(vars[name]))
+	}
+	b.WriteString("/usr/bin/nohup /bin/bash " + bootScript + "\n")
+	data := base64.StdEncoding.EncodeToString([]byte(b.String()))
+	if len(data) > maxCustomData {
+		return "", cloud.Errorf(cloud.Invalid, "custom data is %d bytes, Azure takes %d: fewer labels or taints are needed", len(data), maxCustomData)
+	}
+	return data, nil
+}
+
+// quote writes a value so that bash reads exactly it: in double quotes, with the four characters that keep their
+// meaning there escaped. A "!" is safe because scripts have no history expansion.
+func quote(v string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(v) + `"`
+}
+
+// imageConstants are the variables of the image's contract that never differ between our machines. Names and values:
+// the contract that AKS' node images publish.
+func imageConstants() map[string]string {
+	out := map[string]string{
+		"BLOCK_OUTBOUND_NETWORK":                       "false",
+		"CLI_TOOL":                                     "ctr",
+		"CLOUDPROVIDER_BACKOFF":                        "true",
+		"CLOUDPROVIDER_BACKOFF_DURATION":               "5",
+		"CLOUDPROVIDER_BACKOFF_EXPONENT":               "0",
+		"CLOUDPROVIDER_BACKOFF_JITTER":                 "0",
+		"CLOUDPROVIDER_BACKOFF_MODE":                   "v2",
+		"CLOUDPROVIDER_BACKOFF_RETRIES":                "6",
+		"CLOUDPROVIDER_RATELIMIT":                      "true",
+		"CLOUDPROVIDER_RATELIMIT_BUCKET":               "100",
+		"CLOUDPROVIDER_RATELIMIT_BUCKET_WRITE":         "100",
+		"CLOUDPROVIDER_RATELIMIT_QPS":                  "10",
+		"CLOUDPROVIDER_RATELIMIT_QPS_WRITE":            "10",
+		"CSE_CONFIG_FILEPATH":                          "/opt/azure/containers/provision_configs.sh",
+		"CSE_DISTRO_HELPERS_FILEPATH":                  "/opt/azure/containers/provision_source_distro.sh",
+		"CSE_DISTRO_INSTALL_FILEPATH":                  "/opt/azure/containers/provision_installs_distro.sh",
+		"CSE_HELPERS_FILEPATH":                         "/opt/azure/containers/provision_source.sh",
+		"CSE_INSTALL_FILEPATH":                         "/opt/azure/containers/provision_installs.sh",
+		"CSE_TIMEOUT":                                  "15m",
+		"CUSTOM_CA_TRUST_COUNT":                        "0",
+		"CUSTOM_SEARCH_DOMAIN_FILEPATH":                "/opt/azure/containers/setup-custom-search-domains.sh",
+		"DHCPV6_CONFIG_FILEPATH":                       "/opt/azure/containers/enable-dhcpv6.sh",
+		"DHCPV6_SERVICE_FILEPATH":                      "/etc/systemd/system/dhcpv6.service",
+		"EXCLUDE_MASTER_FROM_STANDARD_LB":              "true",
+		"IS_VHD":                                       "true",
+		"KUBELET_CONFIG_FILE_ENABLED":                  "false",
+		"LOAD_BALANCER_SKU":                            "Standard",
+		"MAXIMUM_LOADBALANCER_RULE_COUNT":              "250",
+		"MCR_REPOSITORY_BASE":                          "mcr.microsoft.com",
+		"NEEDS_CGROUPV2":                               "true",
+		"NEEDS_CONTAINERD":                             "true",
+		"NETWORK_MODE":                                 "transparent",
+		"OUTBOUND_COMMAND":                             "curl -v --insecure --proxy-insecure https://mcr.microsoft.com/v2/",
+		"PROVISION_OUTPUT":                             "/var/log/azure/cluster-provision-cse-output.log",
+		"SERVICE_PRINCIPAL_CLIENT_ID":                  "msi",
+		"SERVICE_PRINCIPAL_FILE_CONTENT":               base64.StdEncoding.EncodeToString([]byte("msi")),
+		"TARGET_CLOUD":                                 "AzurePublicCloud",
+		"TARGET_ENVIRONMENT":                           "AzurePublicCloud",
+		"USE_INSTANCE_METADATA":                        "true",
+		"USE_MANAGED_IDENTITY_EXTENSION":               "true",
+		"VM_TYPE":                                      "standard",
+		"BOOTSTRAP_PROFILE_CONTAINER_REGISTRY_SERVER":  "",
+		"ENABLE_IMDS_RESTRICTION":                      "false",
+		"INSERT_IMDS_RESTRICTION_RULE_TO_MANGLE_TABLE": "false",
+	}
+	for _, off := range []string{
+		"ARTIFACT_STREAMING_ENABLED", "DISABLE_PUBKEY_AUTH", "DISABLE_SSH", "ENABLE_HOSTS_CONFIG_AGENT",
+		"ENABLE_KUBELET_SERVING_CERTIFICATE_ROTATION", "ENABLE_SECURE_TLS_BOOTSTRAPPING", "ENABLE_UNATTENDED_UPGRADES",
+		"ENSURE_NO_DUPE_PROMISCUOUS_BRIDGE", "GPU_NEEDS_FABRIC_MANAGER", "HAS_CUSTOM_SEARCH_DOMAIN",
+		"HAS_KUBELET_DISK_TYPE", "IPV6_DUAL_STACK_ENABLED", "IS_CUSTOM_CLOUD", "IS_KATA", "LOAD_BALANCER_DISABLE_OUTBOUND_SNAT",
+		"MIG_NODE", "PRE_PROVISION_ONLY", "SGX_NODE", "SHOULD_CONFIGURE_CUSTOM_CA_TRUST", "SHOULD_CONFIGURE_HTTP_PROXY",
+		"SHOULD_CONFIGURE_HTTP_PROXY_CA", "SHOULD_CONFIG_CONTAINERD_ULIMITS", "SHOULD_CONFIG_SWAP_FILE",
+		"SHOULD_CONFIG_TRANSPARENT_HUGE_PAGE", "TELEPORT_ENABLED",
+	} {
+		out[off] = "false"
+	}
+	return out
+}
+
+// clusterVars tell the machine where it is and whom to join.
+func clusterVars(o cloud.Order, apiServer string, cfg Config, n nodeNetwork) map[string]string {
+	subnet, _ := parseSubnetID(subnetOf(o.Class.Azure, cfg))
+	ca := base64.StdEncoding.EncodeToString(o.Cluster.CA)
+	return map[string]string{
+		"API_SERVER_NAME":                apiServer,
+		"APISERVER_PUBLIC_KEY":           "",
+		"KUBE_CA_CRT":                    ca,
+		"TLS_BOOTSTRAP_TOKEN":            o.Token,
+		"KUBERNETES_VERSION":             o.Cluster.Version,
+		"TENANT_ID":                      cfg.TenantID,
+		"SUBSCRIPTION_ID":                cfg.SubscriptionID,
+		"RESOURCE_GROUP":                 cfg.NodeResourceGroup,
+		"LOCATION":                       cfg.Location,
+		"VIRTUAL_NETWORK":                subnet.Vnet,
+		"VIRTUAL_NETWORK_RESOURCE_GROUP": subnet.ResourceGroup,
+		"SUBNET":                         subnet.Name,
+		"NETWORK_SECURITY_GROUP":         n.securityGroup,
+		"ROUTE_TABLE":                    n.routeTable,
+		"PRIMARY_AVAILABILITY_SET":       "",
+		"PRIMARY_SCALE_SET":              "",
+		"NETWORK_PLUGIN":                 imageNetworkPlugin(cfg.Network),
+		"NETWORK_POLICY":                 cfg.Network.Policy,
+		"USER_ASSIGNED_IDENTITY_ID":      cfg.KubeletIdentityClientID,
+	}
+}
+
+// machineVars tell the machine what kind of node it is.
+func machineVars(o cloud.Order, s SKU, cfg Config) map[string]string {
+	driver := gpuDriverFor(s, o.Class.Azure.GPUMode)
+	return map[string]string{
+		"ADMINUSER":                          cfg.AdminUsername,
+		"KUBE_BINARY_URL":                    kubeBinaryURL(o.Cluster.Version, s.Arch),
+		"CREDENTIAL_PROVIDER_DOWNLOAD_URL":   credentialProviderURL(o.Cluster.Version, s.Arch),
+		"KUBELET_FLAGS":                      strings.Join(kubeletFlags(o, s, cfg.Network), " "),
+		"KUBELET_NODE_LABELS":                labelFlag(nodeLabels(o, cfg)),
+		"VNET_CNI_PLUGINS_URL":               fmt.Sprintf("%s/azure-cni/v1.4.32/binaries/azure-vnet-cni-linux-%s-v1.4.32.tgz", mirror, s.Arch),
+		"CNI_PLUGINS_URL":                    fmt.Sprintf("%s/cni-plugins/v1.1.1/binaries/cni-plugins-linux-%s-v1.1.1.tgz", mirror, s.Arch),
+		"GPU_NODE":                           strconv.FormatBool(driver.version != ""),
+		"CONFIG_GPU_DRIVER_IF_NEEDED":        strconv.FormatBool(driver.version != ""),
+		"ENABLE_GPU_DEVICE_PLUGIN_IF_NEEDED": "false",
+		"GPU_DRIVER_VERSION":                 driver.version,
+		"GPU_DRIVER_TYPE":                    driver.kind,
+		"GPU_INSTANCE_PROFILE":               "",
+		"CONTAINERD_CONFIG_CONTENT":          base64.StdEncoding.EncodeToString([]byte(containerdConfig(driver.version != ""))),
+		"CONTAINERD_CONFIG_NO_GPU_CONTENT":   base64.StdEncoding.EncodeToString([]byte(containerdConfig(false))),
+	}
+}
+
+// imageNetworkPlugin is what the image must set up itself: nothing where a DaemonSet brings the network.
+func imageNetworkPlugin(n Network) string {
+	if n.Plugin != pluginAzure || n.Mode == modeOverlay || n.Dataplane == dataplaneCilium {
+		return pluginNone
+	}
+	return pluginAzure
+}
+
+// mirror is where AKS publishes what its images do not carry.
+const mirror = "https://acs-mirror.azureedge.net"
+
+// kubeBinaryURL is where the image fetches Kubernetes; from 1.34 on it is part of the image.
+func kubeBinaryURL(version, arch string) string {
+	if atLeast(version, 1, 34) {
+		return ""
+	}
+	v := strings.TrimPrefix(version, "v")
+	return fmt.Sprintf("%s/kubernetes/v%s/binaries/kubernetes-node-linux-%s.tar.gz", mirror, v, arch)
+}
+
+// credentialProviderURL is where the image fetches the kubelet's registry credential provider; before 1.30 the
+// kubelet had it built in.
+func credentialProviderURL(version, arch string) string {
+	v := "1.33.0"
+	switch {
+	case !atLeast(version, 1, 30):
+		return ""
+	case !atLeast(version, 1, 31):
+		v = "1.30.12"
+	case !atLeast(version, 1, 32):
+		v = "1.31.6"
+	case !atLeast(version, 1, 33):
+		v = "1.32.5"
+	}
+	return fmt.Sprintf("%s/cloud-provider-azure/v%s/binaries/azure-acr-credential-provider-linux-%s-v%s.tar.gz", mirror, v, arch, v)
+}
+
+type driverInfo struct{ version, kind string }
+
+// gpuDriverFor is the NVIDIA driver that the image installs; empty when it installs none.
+// Source: the driver versions published with AKS' node images.
+func gpuDriverFor(s SKU, mode string) driverInfo {
+	g, ok := gpuOf(s.Size)
+	switch {
+	case !ok || s.GPUs == 0 || mode == gpuNone || !g.driver:
+		return driverInfo{}
+	case strings.HasSuffix(s.Size.Accelerator, "RTXPRO6000BSE"):
+		return driverInfo{"595.58.03", "grid-v20"}
+	case s.Size.Subfamily == "V" && s.Size.Accelerator == "A10":
+		return driverInfo{"570.211.01", "grid"}
+	case s.Size.Subfamily == "C" && s.Size.Version == "" && s.Size.Accelerator == "":
+		return driverInfo{"470.82.01", "cuda"}
+	}
+	return driverInfo{"580.159.04", "cuda-lts"}
+}
+
+// containerdConfig is containerd's configuration (version 2 of its format).
+func containerdConfig(gpu bool) string {
+	runtime, binary := "runc", "/usr/bin/runc"
+	if gpu {
+		runtime, binary = "nvidia-container-runtime", "/usr/bin/nvidia-container-runtime"
+	}
+	return fmt.Sprintf(`version = 2
+oom_score = 0
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "mcr.microsoft.com/oss/kubernetes/pause:3.6"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    default_runtime_name = %q
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.%s]
+      runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.%s.options]
+      BinaryName = %q
+      SystemdCgroup = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "/etc/containerd/certs.d"
+[metrics]
+  address = "0.0.0.0:10257"
+`, runtime, runtime, runtime, binary)
+}

@@ -1,0 +1,100 @@
+package azure
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// Config says where and as whom to buy machines. New fills in the defaults that the fields name.
+type Config struct {
+	SubscriptionID string
+	TenantID       string
+	ClientID       string // of the application or identity that buys
+	// FederatedTokenFile holds the service account token that workload identity exchanges; "" = see New.
+	FederatedTokenFile string
+
+	Location          string
+	NodeResourceGroup string
+	ClusterName       string
+	SubnetID          string // ARM id of the subnet for machines whose class names none
+	VnetGUID          string
+	Network           Network
+
+	SSHPublicKey            string
+	AdminUsername           string   // default azureuser
+	NodeIdentities          []string // ARM ids of the identities that machines carry
+	KubeletIdentityClientID string
+	DiskEncryptionSetID     string // "" = none
+	MemoryOverheadPercent   float64
+	AdditionalTags          map[string]string
+	// BillingExtension puts AKS' billing extension on every machine, as AKS itself does in the public clouds.
+	BillingExtension bool
+
+	Endpoints Endpoints
+	// Transport carries every call to Azure; nil = the SDK's own.
+	Transport *http.Client
+	Version   string // of this program, for the user agent
+	// Now is the clock; nil = time.Now.
+	Now func() time.Time
+	Log logr.Logger
+}
+
+// Endpoints are the addresses of one Azure cloud. Empty fields are those of the public cloud. A cloud with an
+// AuthorityHost of its own is trusted as it stands: its authority is not looked up at Microsoft's.
+type Endpoints struct {
+	ResourceManager string // "https://management.azure.com"
+	AuthorityHost   string // "https://login.microsoftonline.com/"
+	Audience        string // "https://management.core.windows.net/"
+	RetailPrices    string // "https://prices.azure.com"
+}
+
+const (
+	publicRetailPrices = "https://prices.azure.com"
+	defaultAdmin       = "azureuser"
+	maxAppID           = 24 // longest application id that the SDK puts into its user agent
+)
+
+func (c Config) withDefaults() Config {
+	if c.AdminUsername == "" {
+		c.AdminUsername = defaultAdmin
+	}
+	if c.Endpoints.RetailPrices == "" {
+		c.Endpoints.RetailPrices = publicRetailPrices
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log.GetSink() == nil {
+		c.Log = logr.Discard()
+	}
+	c.Location = strings.ToLower(strings.ReplaceAll(c.Location, " ", ""))
+	return c
+}
+
+// validate lists everything that is missing or wrong at once.
+func (c Config) validate() error {
+	var errs []error
+	for _, f := range []struct{ name, value string }{
+		{"subscription id", c.SubscriptionID}, {"location", c.Location}, {"node resource group", c.NodeResourceGroup},
+		{"cluster name", c.ClusterName}, {"ssh public key", c.SSHPublicKey},
+	} {
+		if f.value == "" {
+			errs = append(errs, fmt.Errorf("%s is missing", f.name))
+		}
+	}
+	if _, ok := parseSubnetID(c.SubnetID); !ok {
+		errs = append(errs, fmt.Errorf("vnet subnet id %q is not the id of a subnet", c.SubnetID))
+	}
+	if c.MemoryOverheadPercent < 0 || c.MemoryOverheadPercent >= 1 {
+		errs = append(errs, fmt.Errorf("memory overhead %v is not a share from 0 up to 1", c.MemoryOverheadPercent))
+	}
+	if c.FederatedTokenFile != "" && (c.TenantID == "" || c.ClientID == "") {
+		errs = append(errs, errors.New("workload identity needs a tenant id and a client id"))
+	}
+	return errors.Join(errs...)
+}
