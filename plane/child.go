@@ -34,6 +34,7 @@ func MaybeRunChild() {
 	if len(os.Args) != 3 || os.Args[1] != childArg {
 		return
 	}
+	SetVersion()
 	// SIGINT is for the parent, which may live in the same terminal.
 	signal.Ignore(syscall.SIGINT)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

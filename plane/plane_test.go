@@ -93,8 +93,12 @@ func TestPlane(t *testing.T) {
 
 	t.Run("serves the promised version", func(t *testing.T) {
 		v, err := api.Discovery().ServerVersion()
-		if err != nil || v.Major != "1" || v.Minor != "37" {
+		if err != nil || v.GitVersion != plane.Version || v.Major+"."+v.Minor != "1.37" {
 			t.Fatalf("version %v, error %v", v, err)
+		}
+		mod, err := os.ReadFile("go.mod")
+		if err != nil || !strings.Contains(string(mod), "k8s.io/kubernetes "+plane.Version+"\n") {
+			t.Fatalf("go.mod names another version than %s, or %v", plane.Version, err)
 		}
 	})
 	t.Run("certificate covers the cluster's public name", func(t *testing.T) {
