@@ -14,7 +14,7 @@ type Cloud struct {
 	ResourceManagerEndpoint string // URL
 	AuthorityHost           string // URL of the token endpoint
 	Audience                string // what tokens are asked for
-	// RetailPricesEndpoint is the URL of the price list; "" where there is none.
+	// RetailPricesEndpoint is the base URL of the price list; "" where there is none.
 	RetailPricesEndpoint string
 
 	// authority is AZURE_AUTHORITY_HOST, which the workload identity webhook sets to the right one for its cluster.
@@ -28,7 +28,7 @@ func clouds() []Cloud {
 		{
 			Name: "AzurePublicCloud", ResourceManagerEndpoint: "https://management.azure.com",
 			AuthorityHost: "https://login.microsoftonline.com/", Audience: "https://management.core.windows.net/",
-			RetailPricesEndpoint: "https://prices.azure.com/api/retail/prices",
+			RetailPricesEndpoint: "https://prices.azure.com",
 		},
 		{
 			Name: "AzureUSGovernmentCloud", ResourceManagerEndpoint: "https://management.usgovcloudapi.net",

@@ -64,8 +64,8 @@ type Azure struct {
 	NetworkPolicy                    string
 	DNSServiceIP                     string // "" means that of the cluster's DNS service
 	DiskEncryptionSetID              string
-	// MemoryOverhead is the part of a size's memory that its host keeps, 0 to 1.
-	MemoryOverhead float64
+	// MemoryOverheadPercent is the part of a size's memory that its host keeps, 0 to 1.
+	MemoryOverheadPercent float64
 	AdditionalTags map[string]string
 	UseSIG         bool
 	SDKLogging     bool

@@ -57,11 +57,11 @@ func TestDefaults(t *testing.T) {
 			SubscriptionID: "00000000-0000-0000-0000-000000000001", Location: "eastus", NodeResourceGroup: "MC_lab",
 			SubnetID:     "/subscriptions/s/resourceGroups/MC_lab/providers/Microsoft.Network/virtualNetworks/v/subnets/n",
 			SSHPublicKey: "ssh-ed25519 AAAA", AdminUsername: "azureuser", NetworkPlugin: "azure",
-			NetworkPluginMode: "overlay", NetworkDataplane: "cilium", MemoryOverhead: 0.075, SDKLogging: true,
+			NetworkPluginMode: "overlay", NetworkDataplane: "cilium", MemoryOverheadPercent: 0.075, SDKLogging: true,
 			Cloud: Cloud{
 				Name: "AzurePublicCloud", ResourceManagerEndpoint: "https://management.azure.com",
 				AuthorityHost: "https://login.microsoftonline.com/", Audience: "https://management.core.windows.net/",
-				RetailPricesEndpoint: "https://prices.azure.com/api/retail/prices",
+				RetailPricesEndpoint: "https://prices.azure.com",
 			},
 		},
 		Kube: Kube{QPS: 200, Burst: 300, LeaderElection: LeaderElection{
@@ -166,8 +166,8 @@ func TestBrokenEnvironmentFileIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`not json`: "not JSON",
 		`{}`:       "resourceManagerEndpoint",
-		`{"resourceManagerEndpoint":"https://a"}`:                                                                            "activeDirectoryEndpoint",
-		`{"resourceManagerEndpoint":"http://a","activeDirectoryEndpoint":"https://b"}`:                                       "resourceManagerEndpoint",
+		`{"resourceManagerEndpoint":"https://a"}`:                                                                             "activeDirectoryEndpoint",
+		`{"resourceManagerEndpoint":"http://a","activeDirectoryEndpoint":"https://b"}`:                                        "resourceManagerEndpoint",
 		`{"resourceManagerEndpoint":"https://a","activeDirectoryEndpoint":"https://b","retailPricesEndpoint":"prices.local"}`: "retailPricesEndpoint",
 	} {
 		_, err := Parse(nil, lookup(with(minimal(), "AZURE_ENVIRONMENT_FILEPATH="+write(t, text))))

@@ -107,8 +107,8 @@ func azureOptions() []option {
 			usage: "part of a size's memory that its host keeps, 0 to 1", set: memoryOverhead},
 		{group: g, flag: "use-sig", env: []string{"USE_SIG"}, def: "false", boolean: true, unused: "images come from the community galleries",
 			usage: "take images from a shared image gallery", set: boolean(func(c *Config) *bool { return &c.Azure.UseSIG })},
-		{group: g, flag: "node-osdisk-diskencryptionset-id", env: []string{"NODE_OSDISK_DISKENCRYPTIONSET_ID"}, unused: "disks are encrypted with platform keys",
-			usage: "disk encryption set for system disks", set: text(func(c *Config) *string { return &c.Azure.DiskEncryptionSetID })},
+		{group: g, flag: "node-osdisk-diskencryptionset-id", env: []string{"NODE_OSDISK_DISKENCRYPTIONSET_ID"},
+			usage: "ARM id of the disk encryption set for system disks", set: text(func(c *Config) *string { return &c.Azure.DiskEncryptionSetID })},
 		{group: g, flag: "enable-azure-sdk-logging", env: []string{"ENABLE_AZURE_SDK_LOGGING"}, def: "true", boolean: true,
 			usage: "log calls to Azure at level debug", set: boolean(func(c *Config) *bool { return &c.Azure.SDKLogging })},
 	}

@@ -208,7 +208,7 @@ func memoryOverhead(c *Config, v string) error {
 	if !(f >= 0 && f < 1) { // written so that NaN fails
 		return fmt.Errorf("is %v, which is not at least 0 and below 1", f)
 	}
-	c.Azure.MemoryOverhead = f
+	c.Azure.MemoryOverheadPercent = f
 	return nil
 }
 
