@@ -66,10 +66,10 @@ type Azure struct {
 	DiskEncryptionSetID              string
 	// MemoryOverheadPercent is the part of a size's memory that its host keeps, 0 to 1.
 	MemoryOverheadPercent float64
-	AdditionalTags map[string]string
-	UseSIG         bool
-	SDKLogging     bool
-	Cloud          Cloud
+	AdditionalTags        map[string]string
+	UseSIG                bool
+	SDKLogging            bool
+	Cloud                 Cloud
 }
 
 // Kube says how to talk to the API server.
