@@ -1,0 +1,39 @@
+package arm
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// throttle counts a request and refuses it when the knobs say so, as compute's and ARM's own limits do (documentation
+// "Troubleshooting API throttling errors"; "Understand how Azure Resource Manager throttles requests"). The caller
+// holds mu.
+func (c *Cloud) throttle(kind string) *apiError {
+	t := c.knobs.Throttle
+	now := c.cfg.Now()
+	if w := t.Window.D(); w > 0 && now.Sub(c.window) >= w {
+		c.window, c.counts = now, map[string]int{}
+	}
+	if t.Every == 0 && t.PerWindow == 0 || len(t.Kinds) > 0 && !slices.Contains(t.Kinds, kind) {
+		c.counts[kind]++
+		return nil
+	}
+	c.total++
+	over := t.Every > 0 && c.total%t.Every == 0 || t.PerWindow > 0 && c.counts[kind] >= t.PerWindow
+	if !over {
+		c.counts[kind]++
+		return nil
+	}
+	d := t.RetryAfter.D()
+	if d == 0 {
+		d = time.Second
+	}
+	e := refuse(http.StatusTooManyRequests, "OperationNotAllowed", "The server rejected the request because too many requests have been received for this subscription.")
+	if kind == "graph" {
+		e.Code, e.Message = "RateLimiting", "Please provide below info when asking for support: the request was throttled."
+	}
+	e.RetryAfter = d
+	e.Details = []apiError{{Code: "TooManyRequests", Target: kind, Message: "{\"operationGroup\":\"" + kind + "\"}"}}
+	return e
+}
