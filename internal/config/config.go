@@ -27,6 +27,8 @@ type Config struct {
 	// MinValuesPolicy is Strict or BestEffort: whether a pool's minValues may be relaxed.
 	MinValuesPolicy   string
 	IgnoreDRARequests bool
+	// Profiling asks for profiles beside the metrics.
+	Profiling bool
 	// SystemNamespace is where the controller itself runs.
 	SystemNamespace string
 	// MemoryLimit is in bytes; 0 means none.
