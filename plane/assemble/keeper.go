@@ -1,0 +1,130 @@
+package assemble
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/plane/leash"
+)
+
+const (
+	// The pause before the controller is started again doubles from restartFirst to restartLast, and begins anew after it
+	// has run for restartForgive. A Deployment does the same, more slowly: 10 s to 5 min.
+	restartFirst   = time.Second
+	restartLast    = 30 * time.Second
+	restartForgive = time.Minute
+	// controllerStop is how long the controller may take to stop: the default grace of a pod is 30 s, but whoever presses
+	// Ctrl-C waits for this.
+	controllerStop = 10 * time.Second
+	// lastLines and lastBytes bound what is shown of a log after an unexpected end.
+	lastLines, lastBytes = 12, 8 << 10
+)
+
+// keeper runs the controller as a Deployment with one replica would: whenever it ends, it starts it again.
+type keeper struct {
+	path string
+	log  string                   // file, written anew by each lab, appended to by each start
+	env  func() ([]string, error) // asked before each start
+	say  func(format string, args ...any)
+	// started is told of each process.
+	started func(pid int)
+
+	mu    sync.Mutex // guards the fields below
+	ended string     // how the last process ended, for people; "" while none has
+}
+
+// run keeps the controller running until ctx ends, and returns when no process is left.
+func (k *keeper) run(ctx context.Context) {
+	wait := restartFirst
+	for ctx.Err() == nil {
+		begin := time.Now()
+		err := k.once(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(begin) > restartForgive {
+			wait = restartFirst
+		}
+		what := fmt.Sprintf("the controller ended unexpectedly (%v)", err)
+		k.mu.Lock()
+		k.ended = what
+		k.mu.Unlock()
+		k.say("%s; it starts again in %v. Its last words, in %s:\n%s", what, wait, k.log, LastLines(k.log))
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+		case <-t.C:
+		}
+		wait = min(2*wait, restartLast)
+	}
+}
+
+// lastEnd says how the last process ended; "" while none has.
+func (k *keeper) lastEnd() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ended
+}
+
+// once runs the controller to its end, or to ours.
+func (k *keeper) once(ctx context.Context) error {
+	env, err := k.env()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(k.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(k.path, "controller")
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, log, log
+	child, err := leash.Start(cmd)
+	if err != nil {
+		return err
+	}
+	k.started(child.PID())
+	select {
+	case <-child.Done():
+	case <-ctx.Done():
+		child.Signal(syscall.SIGTERM)
+		t := time.NewTimer(controllerStop)
+		defer t.Stop()
+		select {
+		case <-child.Done():
+		case <-t.C:
+			child.Signal(syscall.SIGKILL)
+			<-child.Done()
+		}
+	}
+	if err := child.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("exit status 0")
+}
+
+// LastLines returns the last few lines of a file, indented, for a message to a person.
+func LastLines(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "  " + err.Error()
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Size() > lastBytes {
+		_, _ = f.Seek(-lastBytes, io.SeekEnd) // a failed seek shows the beginning, which is also of use
+	}
+	b, _ := io.ReadAll(io.LimitReader(f, lastBytes))
+	lines := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	if len(lines) > lastLines {
+		lines = lines[len(lines)-lastLines:]
+	}
+	return "  " + strings.Join(lines, "\n  ")
+}

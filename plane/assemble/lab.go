@@ -1,0 +1,325 @@
+package assemble
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/karpenter-aks/karpenter/deploy"
+	"github.com/karpenter-aks/karpenter/lab/arm"
+	"github.com/karpenter-aks/karpenter/lab/kubelet"
+	"github.com/karpenter-aks/karpenter/plane"
+)
+
+// serverStop is how long open requests to the simulated Azure may take once the lab goes down.
+const serverStop = 2 * time.Second
+
+// Options say what kind of lab to make.
+type Options struct {
+	Dir string // see the package comment
+	// BootTime is how long a machine takes from its creation to joining the cluster.
+	BootTime time.Duration
+	// Controller is the path of the autoscaler's program; "" runs none.
+	Controller string
+	// Knobs are what the simulated Azure starts with.
+	Knobs arm.Knobs
+	// Location is the region of the cluster.
+	Location string
+	// Port of the API server; 0 for any free one.
+	Port int
+	// Say is told what people should know: one line or a few, without an end of line. It may be called concurrently.
+	Say func(format string, args ...any)
+}
+
+// Lab is a running lab. Down ends it.
+type Lab struct {
+	opts   Options
+	plane  *plane.Plane
+	cloud  *arm.Cloud
+	host   *kubelet.Host
+	server *http.Server
+	ident  *identity
+
+	// undo ends what was started, last first.
+	undo []func()
+
+	// mu guards what changes in state once the controller runs: its process, its ports, readiness. The rest is written
+	// before anyone else looks.
+	mu    sync.Mutex
+	state State
+}
+
+// Up starts a lab and returns when people can use it: the API server serves the autoscaler's kinds and the autoscaler
+// leads. When that fails, or ctx ends before, nothing is left running.
+//
+// A lab begins empty: what an earlier one left in the directory is removed, because the machines of its nodes are gone.
+func Up(ctx context.Context, o Options) (*Lab, error) {
+	l := &Lab{opts: o}
+	if err := l.up(ctx); err != nil {
+		l.Down()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Lab) up(ctx context.Context) error {
+	if err := l.claimDir(); err != nil {
+		return err
+	}
+	l.state.Started, l.state.PID = time.Now(), os.Getpid()
+	l.state.Location, l.state.ClusterHost = l.opts.Location, clusterHost(l.opts.Location)
+	var err error
+	l.plane, err = plane.Start(ctx, plane.Config{Dir: filepath.Join(l.state.Dir, "plane"), ExtraSANs: []string{l.state.ClusterHost}, Port: l.opts.Port})
+	if err != nil {
+		return err
+	}
+	l.undo = append(l.undo, l.plane.Stop)
+	l.state.PlanePID, l.state.APIServer, l.state.PlaneLog = l.plane.PID(), l.plane.Endpoint(), l.plane.Log()
+	l.state.CAFile = l.plane.CAFile()
+	if err := link(filepath.Join("plane", filepath.Base(l.plane.Kubeconfig())), l.state.Kubeconfig); err != nil {
+		return err
+	}
+	cfg, err := l.plane.RESTConfig()
+	if err != nil {
+		return err
+	}
+	api, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	l.ident = &identity{api: api, dir: filepath.Join(l.state.Dir, "controller")}
+	if err := l.startAzure(cfg); err != nil {
+		return err
+	}
+	env, err := l.install(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if err := l.mount(ctx); err != nil {
+		return err
+	}
+	if err := l.startController(ctx, env); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.state.Ready = true
+	l.mu.Unlock()
+	return l.save()
+}
+
+// claimDir makes the directory ours and removes what an earlier lab left there, by name: it may hold other things.
+func (l *Lab) claimDir() error {
+	dir, err := filepath.Abs(l.opts.Dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the lab's directory: %w", err)
+	}
+	f, err := lock(dir)
+	if err != nil {
+		return err
+	}
+	l.undo = append(l.undo, func() { f.Close() }, func() {
+		_ = os.Remove(filepath.Join(dir, stateFile)) // one that stays is recognised by its dead process
+	})
+	l.state.Dir = dir
+	l.state.Kubeconfig = filepath.Join(dir, "kubeconfig")
+	l.state.ControllerLog = filepath.Join(dir, "controller.log")
+	l.state.MachinesLog = filepath.Join(dir, "machines.log")
+	for _, name := range []string{stateFile, "controller.log", "machines.log", "plane", "controller"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("remove what the last lab left: %w", err)
+		}
+	}
+	return nil
+}
+
+// link makes path a symbolic link, replacing an earlier one but nothing else.
+func link(to, path string) error {
+	if st, err := os.Lstat(path); err == nil {
+		if st.Mode()&os.ModeSymlink == 0 {
+			return fmt.Errorf("%s is not the lab's: move it away, or choose another --dir", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return os.Symlink(to, path)
+}
+
+// startAzure starts the machines' host and the cloud that sells them. The host comes first and ends last, because the
+// cloud calls it.
+func (l *Lab) startAzure(admin *rest.Config) error {
+	out, err := os.Create(l.state.MachinesLog)
+	if err != nil {
+		return err
+	}
+	l.undo = append(l.undo, func() { out.Close() })
+	l.host, err = kubelet.New(kubelet.Config{
+		Admin:    admin,
+		Resolve:  l.resolve,
+		Log:      slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		BootTime: l.opts.BootTime,
+	})
+	if err != nil {
+		return fmt.Errorf("start the machines' host: %w", err)
+	}
+	l.undo = append(l.undo, l.host.Close)
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for the simulated Azure: %w", err)
+	}
+	l.state.Azure, l.state.Token = "https://"+lis.Addr().String(), rand.Text()
+	l.cloud, err = arm.New(arm.Config{
+		Subscription: subscription, Tenant: tenant,
+		ClientID: clientID, CheckAssertion: l.ident.judge,
+		ClusterName: ClusterName, ClusterResourceGroup: ResourceGroup, NodeResourceGroup: nodeGroup(l.opts.Location),
+		Location: l.opts.Location, Host: l.host, AdminToken: l.state.Token, Knobs: l.opts.Knobs,
+	})
+	if err != nil {
+		lis.Close()
+		return err
+	}
+	l.undo = append(l.undo, l.cloud.Close)
+	cert, err := l.plane.ServerCert("127.0.0.1", "localhost")
+	if err != nil {
+		lis.Close()
+		return err
+	}
+	l.server = &http.Server{
+		Handler:           l.cloud,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}},
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(slog.NewTextHandler(out, nil), slog.LevelWarn),
+	}
+	done := make(chan struct{})
+	go func() { // ends with the server
+		defer close(done)
+		if err := l.server.ServeTLS(lis, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			l.opts.Say("the simulated Azure stopped serving: %v", err)
+		}
+	}()
+	l.undo = append(l.undo, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), serverStop)
+		defer cancel()
+		if l.server.Shutdown(ctx) != nil {
+			l.server.Close()
+		}
+		<-done
+	})
+	return nil
+}
+
+// resolve is the private DNS of the machines' network: it knows the API server and nothing else.
+func (l *Lab) resolve(hostport string) string {
+	if hostport == net.JoinHostPort(l.state.ClusterHost, "443") {
+		return l.plane.Address()
+	}
+	return ""
+}
+
+// install puts the charts and the system DaemonSets into the cluster and returns the environment that the chart gives
+// its controller.
+func (l *Lab) install(ctx context.Context, cfg *rest.Config) (map[string]string, error) {
+	in, err := newInstaller(cfg)
+	if err != nil {
+		return nil, err
+	}
+	crds, err := render(deploy.Charts, "charts/karpenter-crd", nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.apply(ctx, crds); err != nil {
+		return nil, err
+	}
+	values, err := l.values()
+	if err != nil {
+		return nil, err
+	}
+	all, err := render(deploy.Charts, "charts/karpenter", values)
+	if err != nil {
+		return nil, err
+	}
+	env, err := containerEnv(all)
+	if err != nil {
+		return nil, err
+	}
+	system, err := decode(kubelet.Manifests())
+	if err != nil {
+		return nil, fmt.Errorf("read the system manifests: %w", err)
+	}
+	objects := system
+	for _, o := range all {
+		if !withheld(o.GetKind()) {
+			objects = append(objects, o)
+		}
+	}
+	if err := in.apply(ctx, objects); err != nil {
+		return nil, err
+	}
+	return env, in.established(ctx, crds)
+}
+
+// startController starts the autoscaler and waits until it leads.
+func (l *Lab) startController(ctx context.Context, chart map[string]string) error {
+	running, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	l.undo = append(l.undo, wg.Wait, stop)
+	wg.Go(func() { l.ident.keep(running, l.opts.Say) })
+	if l.opts.Controller == "" {
+		l.state.ControllerLog = ""
+		return nil
+	}
+	k := &keeper{
+		path: l.opts.Controller, log: l.state.ControllerLog, say: l.opts.Say,
+		env: func() ([]string, error) { return l.environment(chart) },
+		started: func(pid int) {
+			l.mu.Lock()
+			l.state.ControllerPID = pid
+			l.mu.Unlock()
+			if err := l.save(); err != nil {
+				l.opts.Say("cannot write %s: %v", stateFile, err)
+			}
+		},
+	}
+	wg.Go(func() { k.run(running) })
+	return l.untilLeading(ctx, k)
+}
+
+// save writes lab.json.
+func (l *Lab) save() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.save()
+}
+
+// State says where everything is.
+func (l *Lab) State() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state
+}
+
+// Done is closed when the control plane is gone, which without Down means that it crashed.
+func (l *Lab) Done() <-chan struct{} { return l.plane.Done() }
+
+// Down ends everything, in the reverse order of Up, and returns when no process is left. Logs and etcd's data stay.
+func (l *Lab) Down() {
+	for i := len(l.undo) - 1; i >= 0; i-- {
+		l.undo[i]()
+	}
+	l.undo = nil
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-aks/karpenter/plane/assemble"
+)
+
+// noController is the value of --controller that runs none.
+const noController = "none"
+
+// upFlags are the flags of "up" as given.
+type upFlags struct {
+	bootTime   time.Duration
+	controller string
+	knobs      string
+	location   string
+	port       int
+}
+
+func upCommand(dir *string) *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start a lab and run it until Ctrl-C or SIGTERM",
+		Long: `Start a lab and run it until Ctrl-C or SIGTERM.
+
+Without a terminal, one line is printed on standard output, once everything is ready: KUBECONFIG=<path>. A lab begins
+empty; what an earlier lab left in the directory is removed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.options(*dir)
+			if err != nil {
+				return err
+			}
+			return up(cmd, o)
+		},
+	}
+	fs := c.Flags()
+	fs.DurationVar(&f.bootTime, "boot-time", 3*time.Second, "how long a machine takes to boot")
+	fs.StringVar(&f.controller, "controller", "", `program of the autoscaler; "none" runs none (default: karpenter, beside this program)`)
+	fs.StringVar(&f.knobs, "knobs", "", "YAML file with what the simulated Azure lacks, refuses and delays; see \"knobs show\"")
+	fs.StringVar(&f.location, "location", "westus3", "region of the cluster")
+	fs.IntVar(&f.port, "port", 0, "port of the API server on 127.0.0.1 (default: any free one)")
+	return c
+}
+
+// options checks the flags; every mistake is in the error.
+func (f upFlags) options(dir string) (assemble.Options, error) {
+	o := assemble.Options{Dir: dir, BootTime: f.bootTime, Location: f.location, Port: f.port}
+	var errs []error
+	if f.bootTime < 0 {
+		errs = append(errs, fmt.Errorf("--boot-time: %v is less than nothing", f.bootTime))
+	}
+	if f.port < 0 || f.port > 65535 {
+		errs = append(errs, fmt.Errorf("--port: %d is not a port", f.port))
+	}
+	if f.knobs != "" {
+		b, err := os.ReadFile(f.knobs)
+		if err == nil {
+			err = yaml.UnmarshalStrict(b, &o.Knobs)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--knobs: %w", err))
+		}
+	}
+	if f.controller != noController {
+		path, err := findController(f.controller)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--controller: %w", err))
+		}
+		o.Controller = path
+	}
+	return o, errors.Join(errs...)
+}
+
+// findController returns the program's absolute path; the one beside this program when none is named.
+func findController(path string) (string, error) {
+	if path == "" {
+		exe, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		if exe, err = filepath.EvalSymlinks(exe); err != nil {
+			return "", err
+		}
+		path = filepath.Join(filepath.Dir(exe), "karpenter")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("%w (build it first, name another program, or run none with --controller=%s)", err, noController)
+	}
+	if st.IsDir() || st.Mode()&0o111 == 0 {
+		return "", fmt.Errorf("%s is not a program", path)
+	}
+	return path, nil
+}
+
+// up runs a lab until a signal.
+func up(cmd *cobra.Command, o assemble.Options) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	var mu sync.Mutex // keeps messages whole
+	o.Say = func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+	}
+	o.Say("starting a lab in %s", o.Dir)
+	lab, err := assemble.Up(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		return nil // told to stop while starting: that is what was asked
+	}
+	if err != nil {
+		return err
+	}
+	welcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), lab.State())
+	select {
+	case <-ctx.Done():
+	case <-lab.Done():
+		err = fmt.Errorf("the control plane died; its last words, in %s:\n%s", lab.State().PlaneLog, assemble.LastLines(lab.State().PlaneLog))
+	}
+	stop() // a second signal ends us at once; the kernel then ends our children
+	o.Say("taking everything down")
+	lab.Down()
+	return err
+}
+
+// welcome says that all is ready: a page to a person, one line to a program.
+func welcome(stdout, stderr io.Writer, s assemble.State) {
+	if f, ok := stdout.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(stderr, "ready: API server %s, Azure %s, logs in %s; SIGTERM ends it\n", s.APIServer, s.Azure, s.Dir)
+		fmt.Fprintf(stdout, "KUBECONFIG=%s\n", s.Kubeconfig)
+		return
+	}
+	flag := ""
+	if s.Dir != absolute(defaultDir) {
+		flag = " --dir " + s.Dir
+	}
+	fmt.Fprintf(stdout, `
+Your cluster is ready, on a simulated Azure in %s.
+
+  Kubernetes API   %s
+  Azure            %s
+%s
+In another terminal:
+
+  export KUBECONFIG=%s
+  kubectl get nodepools            # without kubectl: karpenter-lab kubectl%s get nodepools
+  karpenter-lab resources%s        # what Azure would bill
+  karpenter-lab logs -f%s          # what the autoscaler says
+
+Create a NodePool, scale a deployment up, and watch nodes arrive. Ctrl-C here takes everything down.
+`, s.Location, s.APIServer, s.Azure, autoscaler(s), s.Kubeconfig, flag, flag, flag)
+}
+
+func autoscaler(s assemble.State) string {
+	if s.ControllerPID == 0 {
+		return "  Autoscaler       none: --controller=none\n"
+	}
+	return fmt.Sprintf("  Autoscaler       process %d, metrics http://127.0.0.1:%d/metrics, log %s\n", s.ControllerPID, s.MetricsPort, s.ControllerLog)
+}
+
+// absolute is for comparing only: a path that cannot be made absolute equals none.
+func absolute(path string) string {
+	p, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	return p
+}
