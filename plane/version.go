@@ -19,7 +19,8 @@ var gitVersion string
 
 // SetVersion makes this process, client or server, call itself Version. MaybeRunChild does it for the plane.
 func SetVersion() {
-	gitVersion = Version
+	p := &gitVersion // Kubernetes' variable, not ours: one per process, like the version it tells
+	*p = Version
 	if err := version.SetDynamicVersion(Version); err != nil {
 		panic(fmt.Sprintf("plane: %v", err)) // it must equal gitVersion, which it does
 	}
