@@ -1,0 +1,225 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// How wide a choice a claim gets. A sold-out size must have a next-best at once, and a family without quota must not
+// block the pods; but every dearer option is one that may be bought, so beyond the band only variety counts.
+const (
+	// bandPercent: options up to this much of the cheapest price are all welcome.
+	bandPercent = 115
+	// minOptions and the numbers of distinct sizes and families that are wanted even when they are dearer.
+	minOptions       = 15
+	minTypesOnDemand = 5
+	minTypesSpot     = 15
+	minFamilies      = 3
+	// varietyPart of the options is kept free for variety when the band alone would fill the list.
+	varietyPart = 4 // one fourth
+)
+
+// buyer turns the bins of one tier into purchases.
+type buyer struct {
+	sellers []*seller
+	groups  []*group
+	choices []choice
+	most    int // options per purchase
+	// spare is, per seller, what the limits leave after all bins; waiting counts bins not turned into purchases yet.
+	spare   []vec
+	waiting []int
+}
+
+// purchases builds the purchases of a draft. Bins of which too few offerings remain for minValues are given up: their
+// pods stay without a place.
+func (b *buyer) purchases(d *draft) []Purchase {
+	b.waiting = make([]int, len(b.sellers))
+	for _, x := range d.bins {
+		b.waiting[b.choices[x.choice].seller]++
+	}
+	slices.SortStableFunc(d.bins, func(x, y bin) int {
+		return cmp.Or(cmp.Compare(x.choice, y.choice), slices.CompareFunc(x.loads, y.loads, func(l, m load) int {
+			return cmp.Or(cmp.Compare(l.group, m.group), cmp.Compare(m.n, l.n))
+		}))
+	})
+	var out []Purchase
+	for _, x := range d.bins {
+		if p, ok := b.purchase(x); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// candidates are the offerings that may carry the bin within its share of the limits, and the pods' terms that they meet.
+func (b *buyer) candidates(x bin) (set, require.Set) {
+	c := b.choices[x.choice]
+	s := b.sellers[c.seller]
+	need := make(vec, len(c.room))
+	ok := slices.Clone(s.base)
+	for _, l := range x.loads {
+		ok = ok.and(b.groups[l.group].lots[s.id].ok)
+		need.take(b.groups[l.group].size, -l.n)
+	}
+	allowed := c.cost.clone()
+	for i := range allowed {
+		allowed[i] += b.spare[s.id][i] / int64(max(b.waiting[s.id], 1))
+	}
+	fits := newSet(len(s.shelf.items))
+	ok.each(func(i int) {
+		if s.room[i].covers(need) && allowed.covers(s.cost[i]) {
+			fits.add(i)
+		}
+	})
+	// Of alternatives, a group takes the first that the cheapest offering meets; the claim then asks for it.
+	own := s.own
+	for _, l := range x.loads {
+		for _, t := range b.groups[l.group].lots[s.id].terms {
+			if m := s.shelf.filter(fits, t); fits.first() >= 0 && m.has(fits.first()) {
+				fits, own = m, own.And(t)
+				break
+			}
+		}
+	}
+	return fits, own
+}
+
+func (b *buyer) purchase(x bin) (Purchase, bool) {
+	c := b.choices[x.choice]
+	s := b.sellers[c.seller]
+	fits, own := b.candidates(x)
+	var pods model.Resources
+	for _, l := range x.loads {
+		for range l.n {
+			pods = pods.Add(b.groups[l.group].requests)
+		}
+	}
+	items, requests := s.options(fits, pods, b.most)
+	if len(items) == 0 || !s.enough(items) {
+		b.waiting[s.id]--
+		b.spare[s.id].take(c.cost, -1)
+		return Purchase{}, false
+	}
+	b.waiting[s.id]--
+	most := make(vec, len(s.limits))
+	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: requests}
+	for _, i := range items {
+		o := s.shelf.items[i].o
+		p.Options = append(p.Options, Option{Key: s.shelf.items[i].o.Key(), Price: o.Price})
+		for j, v := range s.cost[i] {
+			most[j] = max(most[j], v)
+		}
+	}
+	for j := range most {
+		b.spare[s.id][j] -= most[j] - c.cost[j]
+		s.left[j] -= most[j]
+	}
+	for _, l := range x.loads {
+		for _, pod := range b.groups[l.group].take(l.n) {
+			p.Pods = append(p.Pods, pod.Key())
+		}
+	}
+	slices.SortFunc(p.Pods, compareKeys)
+	p.Requirements = s.requirements(own, p.Options)
+	return p, true
+}
+
+func compareKeys(a, b model.PodKey) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// options picks, in order of preference, at most most of the offerings that hold the pods, and returns what the claim
+// must request: the pods and the most that daemons take on any of them. Every option holds that.
+func (s *seller) options(from set, pods model.Resources, most int) ([]int, model.Resources) {
+	var all []int
+	var over model.Resources
+	from.each(func(i int) {
+		next := over.Max(s.overhead[i])
+		need := pods.Add(next)
+		if len(all) == 0 {
+			next = s.overhead[i]
+			need = pods.Add(next)
+		}
+		if !need.FitsIn(s.shelf.items[i].t.Allocatable) {
+			return
+		}
+		if !next.FitsIn(over) {
+			for _, j := range all {
+				if !need.FitsIn(s.shelf.items[j].t.Allocatable) {
+					return
+				}
+			}
+		}
+		all, over = append(all, i), next
+	})
+	if len(all) == 0 {
+		return nil, pods
+	}
+	return s.narrow(all, most), pods.Add(over)
+}
+
+// narrow keeps the cheap band, then what variety asks for, then what minValues asks for.
+func (s *seller) narrow(all []int, most int) []int {
+	first := s.shelf.items[all[0]].o
+	minTypes := minTypesOnDemand
+	if first.CapacityType == model.Spot {
+		minTypes = minTypesSpot
+	}
+	picked := map[int]bool{}
+	types, families := map[string]bool{}, map[string]bool{}
+	var out []int
+	pick := func(i int) {
+		it := s.shelf.items[i]
+		picked[i], types[it.t.Name], families[it.t.Family] = true, true, true
+		out = append(out, i)
+	}
+	for _, i := range all {
+		if len(out) >= most-most/varietyPart || s.shelf.items[i].o.Price*100 > first.Price*bandPercent {
+			break
+		}
+		pick(i)
+	}
+	if len(out) == 0 {
+		pick(all[0])
+	}
+	for _, i := range all {
+		if !picked[i] && len(out) < most && s.adds(out, i) {
+			pick(i)
+		}
+	}
+	for _, i := range all {
+		it := s.shelf.items[i]
+		if !picked[i] && len(out) < most && (len(out) < minOptions || len(types) < minTypes && !types[it.t.Name] ||
+			len(families) < minFamilies && !families[it.t.Family]) {
+			pick(i)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// requirements is what the claim must ask for: own, narrowed to the options' types, zones and capacity types. Labels that
+// could still go either way get one value, so that everybody who reads the claim expects the same node.
+func (s *seller) requirements(own require.Set, options []Option) []model.Requirement {
+	var types, zones, kinds []string
+	for _, o := range options {
+		types, zones, kinds = append(types, o.Key.Type), append(zones, o.Key.Zone), append(kinds, o.Key.CapacityType)
+	}
+	out := own.Only(func(k string) bool {
+		_, handed := s.pool.Labels[k]
+		return k != model.LabelPool && k != classLabel(s.pool.Class) && k != model.LabelHostname && (!handed || s.shelf.machine(k))
+	})
+	for _, k := range out.Keys() {
+		v, _ := out.Get(k)
+		if !s.shelf.machine(k) && !v.AllowsAbsent() {
+			if one, ok := v.Pick(); ok {
+				out = out.With(k, require.One(one))
+			}
+		}
+	}
+	return out.With(model.LabelInstanceType, require.OneOf(types...)).With(model.LabelZone, require.OneOf(zones...)).
+		With(model.LabelCapacityType, require.OneOf(kinds...)).Requirements()
+}

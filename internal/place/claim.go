@@ -1,0 +1,86 @@
+package place
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// suffixLetters are safe at the end of DNS names and spell no words: no vowels, no digits that look like letters.
+const suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
+
+const (
+	suffixLength = 5
+	// maxClaimName keeps names within a DNS label, because the node's hostname is made from it.
+	maxClaimName = 57
+)
+
+// ClaimName names the claim for a purchase: the pool, a dash, and five characters hashed from the pool and the pods. The same
+// purchase gets the same name, so that a plan carried out twice (a crash in between, or two of us) creates one claim. ordinal
+// tells equal purchases of one plan apart; attempt is raised by the caller when the name belongs to another claim already.
+func ClaimName(p Purchase, ordinal, attempt int) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %d %d", p.Pool, p.Class, ordinal, attempt)
+	for _, k := range slices.SortedFunc(slices.Values(p.Pods), compareKeys) {
+		fmt.Fprintf(h, " %q", k)
+	}
+	n := binary.BigEndian.Uint64(h.Sum(nil))
+	name := p.Pool
+	if most := maxClaimName - suffixLength - 1; len(name) > most {
+		name = strings.TrimRight(name[:most], "-.")
+	}
+	name += "-"
+	for range suffixLength {
+		name += string(suffixLetters[n%uint64(len(suffixLetters))])
+		n /= uint64(len(suffixLetters))
+	}
+	return name
+}
+
+// Claim builds the claim to create for a purchase from pool and class. It carries everything that a restart needs: what
+// may be launched, which labels and taints the node will have, and the pods it is for.
+func Claim(p Purchase, pool model.Pool, class model.Class, name string) model.Claim {
+	labels := merged(pool.Labels, map[string]string{model.LabelPool: pool.Name, classLabel(pool.Class): pool.Class.Name})
+	for _, r := range p.Requirements {
+		if r.Op == model.In && len(r.Values) == 1 && !require.Cloud(r.Key) {
+			labels[r.Key] = r.Values[0]
+		}
+	}
+	notes := map[string]string{}
+	maps.Copy(notes, pool.NodeAnnotations)
+	for k, v := range map[string]string{model.AnnotationPoolHash: pool.Hash, model.AnnotationPoolHashVersion: pool.HashVersion,
+		classLabel(pool.Class) + "-hash": class.Hash, classLabel(pool.Class) + "-hash-version": class.HashVersion,
+		AnnotationPods: planned(p.Pods)} {
+		if v != "" {
+			notes[k] = v
+		}
+	}
+	return model.Claim{
+		Name: name, Pool: pool.Name, PoolUID: pool.UID, Class: pool.Class,
+		Labels: labels, Annotations: notes, Finalizers: []string{model.Finalizer},
+		Requirements: p.Requirements, Requests: p.Requests,
+		Taints: slices.Clone(pool.Taints), StartupTaints: slices.Clone(pool.StartupTaints),
+		ExpireAfter: pool.ExpireAfter, TerminationGracePeriod: pool.TerminationGracePeriod,
+	}
+}
+
+// planned writes AnnotationPods.
+func planned(pods []model.PodKey) string {
+	var b strings.Builder
+	for _, k := range pods {
+		if b.Len()+len(k.Namespace)+len(k.Name)+2 > maxAnnotation {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(k.String())
+	}
+	return b.String()
+}

@@ -1,0 +1,200 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// lot is what one seller can offer to one group.
+type lot struct {
+	// ok are the available offerings that the group accepts and of which each holds at least one of its pods.
+	ok set
+	// terms are the alternatives of the group that agree with free.
+	terms []require.Set
+	// free narrows labels on which nodes of this pool may go either way; groups may share a machine only when they agree.
+	free require.Set
+	// refusal is set (Why is not "") when ok is empty.
+	refusal Refusal
+}
+
+// newLot asks one seller about one group. Constraints are applied in a fixed order, and what each takes away is counted.
+func newLot(s *seller, g *group) *lot {
+	l := &lot{refusal: Refusal{Pool: s.pool.Name}}
+	if s.closed.Why != "" {
+		l.refusal = s.closed
+		return l
+	}
+	if x, bad := model.Untolerated(s.pool.Taints, g.tolerations); bad {
+		l.refusal.Why, l.refusal.Detail = model.WhyTaint, fmt.Sprintf("taint %s is not tolerated", x)
+		l.refusal.Removed = []Removed{{model.WhyTaint, len(s.shelf.items)}}
+		return l
+	}
+	l.remove(model.WhyRequirements, len(s.shelf.items)-s.base.count())
+	labels, fits := newSet(len(s.shelf.items)), newSet(len(s.shelf.items))
+	best, detail := -1, ""
+	for _, t := range g.terms {
+		if k := s.conflict(t); k != "" {
+			detail = s.conflictText(k, t)
+			continue
+		}
+		q := s.own.And(t)
+		match := s.shelf.filter(s.base, q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
+		if match.first() < 0 {
+			detail = s.machineText(t)
+			continue
+		}
+		labels.or(match)
+		holds := newSet(len(s.shelf.items))
+		match.each(func(i int) {
+			if s.room[i].covers(g.size) {
+				holds.add(i)
+			}
+		})
+		fits.or(holds)
+		l.offer(s, holds.and(s.shelf.available), q.Only(s.open), t, &best)
+	}
+	l.remove(model.WhyNodeSelector, s.base.count()-labels.count())
+	l.remove(model.WhyResources, labels.count()-fits.count())
+	switch {
+	case labels.first() < 0:
+		l.refusal.Why, l.refusal.Detail = model.WhyNodeSelector, detail
+	case fits.first() < 0:
+		l.refusal.Why, l.refusal.Detail = model.WhyResources, s.sizeText(labels, g)
+	case l.ok.first() < 0:
+		l.remove(model.WhyUnavailable, fits.count())
+		l.refusal.Why, l.refusal.Detail = model.WhyUnavailable, s.soldOutText(fits)
+	default:
+		l.remove(model.WhyUnavailable, fits.count()-fits.and(s.shelf.available).count())
+	}
+	return l
+}
+
+// offer adds one term's offerings. Terms that leave open labels differently cannot be mixed on one machine without a
+// case distinction; the alternative with the cheapest offering wins, and its equals join it.
+func (l *lot) offer(s *seller, ok set, free require.Set, t require.Set, best *int) {
+	first := ok.first()
+	if first < 0 {
+		return
+	}
+	if *best >= 0 && free.String() == l.free.String() {
+		l.ok = slicesOr(l.ok, ok)
+		l.terms = append(l.terms, t)
+		*best = min(*best, first)
+		return
+	}
+	if *best < 0 || first < *best {
+		*best, l.ok, l.free, l.terms = first, ok, free, []require.Set{t}
+	}
+}
+
+func slicesOr(a, b set) set {
+	out := append(set(nil), a...)
+	out.or(b)
+	return out
+}
+
+func (l *lot) remove(w model.Why, n int) {
+	if n > 0 {
+		l.refusal.Removed = append(l.refusal.Removed, Removed{w, n})
+	}
+}
+
+func (s *seller) conflictText(k string, t require.Set) string {
+	want, _ := t.Get(k)
+	have, defined := s.own.Get(k)
+	switch {
+	case k == model.LabelHostname:
+		return fmt.Sprintf("label %s: a new node's name is not known yet, pod wants %s", k, want)
+	case defined:
+		return fmt.Sprintf("label %s: pool allows %s, pod wants %s", k, have, want)
+	}
+	return fmt.Sprintf("label %s: pool does not define it, pod wants %s", k, want)
+}
+
+// machineText names the first label that alone leaves no offering, or says that the combination does.
+func (s *seller) machineText(t require.Set) string {
+	for _, k := range t.Keys() {
+		if !s.shelf.machine(k) {
+			continue
+		}
+		want, _ := t.Get(k)
+		have, defined := s.own.Get(k)
+		if s.base.and(s.shelf.match(k, want.And(have))).first() < 0 {
+			if defined {
+				return fmt.Sprintf("label %s: pool allows %s, pod wants %s, which no offering has", k, have, want)
+			}
+			return fmt.Sprintf("label %s: no offering of the pool has what the pod wants: %s", k, want)
+		}
+	}
+	return fmt.Sprintf("no offering of the pool has all that the pod wants: %s", t)
+}
+
+// sizeText names the resource of which even the roomiest offering has too little.
+func (s *seller) sizeText(from set, g *group) string {
+	var most model.Resources
+	from.each(func(i int) { most = most.Max(s.shelf.items[i].t.Allocatable.Sub(s.overhead[i])) })
+	if n := g.requests.Short(most); n != "" {
+		return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons", n,
+			model.FormatQuantity(n, g.requests.Get(n)), model.FormatQuantity(n, max(0, most.Get(n))))
+	}
+	return fmt.Sprintf("needs %s, and no single offering has that much of everything beside its daemons", g.requests)
+}
+
+// maxNamed bounds how many offerings a text names.
+const maxNamed = 3
+
+func (s *seller) soldOutText(from set) string {
+	var names []string
+	from.each(func(i int) {
+		if len(names) < maxNamed {
+			name := s.shelf.items[i].o.Key().String()
+			if why := s.shelf.items[i].o.Unavailable; why != "" {
+				name += ": " + why
+			}
+			names = append(names, name)
+		}
+	})
+	if n := from.count() - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	return "everything that would fit is unavailable for now: " + strings.Join(names, "; ")
+}
+
+// limitText says which limit stands in the way of the smallest machine that would fit.
+func (s *seller) limitText(l *lot) string {
+	if len(s.limits) == 0 {
+		return ""
+	}
+	for j, n := range s.limits {
+		least := int64(unlimited)
+		l.ok.each(func(i int) { least = min(least, s.cost[i][j]) })
+		if least > s.left[j] {
+			limit := s.pool.Limits[n]
+			return fmt.Sprintf("limits.%s %s: %s in use or planned, the smallest machine that fits adds %s", n,
+				model.FormatQuantity(n, limit), model.FormatQuantity(n, limit-s.left[j]), model.FormatQuantity(n, least))
+		}
+	}
+	return "the pool's limits together leave no machine that fits"
+}
+
+// affordable returns the offerings of l that the limits still allow.
+func (s *seller) affordable(l *lot) set {
+	if len(s.limits) == 0 {
+		return l.ok
+	}
+	out := newSet(len(s.shelf.items))
+	l.ok.each(func(i int) {
+		if s.left.covers(s.cost[i]) {
+			out.add(i)
+		}
+	})
+	return out
+}
+
+func (s *seller) minValuesText(k string, items []int) string {
+	v, _ := s.own.Get(k)
+	return fmt.Sprintf("label %s: the pool wants at least %d distinct values to choose from, %d remain", k, v.MinValues(), s.distinct(k, items))
+}

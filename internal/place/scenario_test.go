@@ -1,0 +1,89 @@
+package place_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/worldtext"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// TestScenarios runs testdata: each file's name is the claim that it makes. The commands are
+//
+//	decide [limit=N] [max-options=N] [requirements]   what to do with the world
+//	options claim=NAME                               what a claim may be launched with
+//	claims                                           the claims to create for the plan
+func TestScenarios(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			w, err := worldtext.Parse(d.Input)
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			in := place.Input{World: w}
+			d.MaybeScanArgs(t, "limit", &in.Limit)
+			d.MaybeScanArgs(t, "max-options", &in.MaxOptions)
+			switch d.Cmd {
+			case "decide":
+				p := place.Decide(in)
+				out := p.String()
+				if d.HasArg("requirements") {
+					for _, b := range p.Buy {
+						out += "asks:\n" + requirementsText(b.Requirements)
+					}
+				}
+				return out
+			case "options":
+				var name string
+				d.ScanArgs(t, "claim", &name)
+				return optionsText(w, name)
+			case "claims":
+				return claimsText(w, place.Decide(in))
+			}
+			d.Fatalf(t, "unknown command %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func requirementsText(list []model.Requirement) string {
+	var b strings.Builder
+	for _, r := range list {
+		fmt.Fprintf(&b, "  %s %s %s\n", r.Key, r.Op, strings.Join(r.Values, " "))
+	}
+	return b.String()
+}
+
+func optionsText(w model.World, name string) string {
+	for _, c := range w.Claims {
+		if c.Name != name {
+			continue
+		}
+		list, why := place.OptionsOrWhy(c, w.Catalogs[c.Class])
+		if len(list) == 0 {
+			return why.String() + "\n"
+		}
+		var b strings.Builder
+		for _, o := range list {
+			fmt.Fprintf(&b, "%s %s\n", o.Key, o.Price)
+		}
+		return b.String()
+	}
+	return "no such claim\n"
+}
+
+func claimsText(w model.World, p place.Plan) string {
+	out := model.World{}
+	for i, b := range p.Buy {
+		for _, pool := range w.Pools {
+			if pool.Name == b.Pool {
+				out.Claims = append(out.Claims, place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0)))
+			}
+		}
+	}
+	return strings.ReplaceAll(worldtext.Print(out), " ", "\n  ")
+}

@@ -1,0 +1,242 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// seller is a pool with what it could buy now.
+type seller struct {
+	id    int // position in the order in which pools are asked
+	pool  model.Pool
+	shelf *shelf
+	own   require.Set // what every node of the pool must look like: requirements, labels, pool and class
+	base  set         // offerings that satisfy own
+	// closed says why the pool takes nobody; Why "" when it is open.
+	closed Refusal
+
+	overhead []model.Resources // per item: what daemons take there
+	room     []vec             // per item: what daemons leave
+	limits   []string          // names of limited resources, sorted
+	cost     []vec             // per item: what a purchase takes from the limits
+	left     vec               // of the limits, in the order of limits
+	choosy   []string          // keys with minValues
+}
+
+// newSellers lists the pools in the order in which they are asked: heavy first, then by name.
+func newSellers(w model.World, d dims) []*seller {
+	shelves := map[model.ClassRef]*shelf{}
+	var out []*seller
+	for _, p := range w.Pools {
+		sh := shelves[p.Class]
+		if sh == nil {
+			sh = newShelf(w.Catalogs[p.Class])
+			shelves[p.Class] = sh
+		}
+		s := &seller{pool: p, shelf: sh, own: ownSet(p)}
+		s.closed = closed(w, p, sh)
+		s.base = sh.filter(sh.all, s.own)
+		if i := s.own.Impossible(); i != "" {
+			s.base = newSet(len(sh.items))
+		}
+		if s.closed.Why == "" && s.base.first() < 0 {
+			s.closed = Refusal{Pool: p.Name, Why: model.WhyRequirements, Detail: "the pool's requirements exclude every offering: " + s.own.String(),
+				Removed: []Removed{{model.WhyRequirements, len(sh.items)}}}
+		}
+		for _, k := range s.own.Keys() {
+			if v, _ := s.own.Get(k); v.MinValues() > 0 {
+				s.choosy = append(s.choosy, k)
+			}
+		}
+		if s.closed.Why == "" {
+			s.measure(w.Daemons, d)
+			s.meter(w)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *seller) int {
+		return cmp.Or(cmp.Compare(b.pool.Weight, a.pool.Weight), strings.Compare(a.pool.Name, b.pool.Name))
+	})
+	for i, s := range out {
+		s.id = i
+	}
+	return out
+}
+
+// classLabel is the label that names the class on nodes and claims.
+func classLabel(r model.ClassRef) string { return r.Group + "/" + strings.ToLower(r.Kind) }
+
+func ownSet(p model.Pool) require.Set {
+	return require.New(p.Requirements).And(require.Labels(p.Labels)).
+		With(model.LabelPool, require.One(p.Name)).With(classLabel(p.Class), require.One(p.Class.Name))
+}
+
+// closed says why a pool takes nobody, whatever the pod.
+func closed(w model.World, p model.Pool, sh *shelf) Refusal {
+	r := Refusal{Pool: p.Name}
+	class := slices.IndexFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class })
+	switch {
+	case p.Replicas != nil:
+		r.Why, r.Detail = model.WhyStaticPool, "the pool has a fixed number of replicas"
+	case p.Deleting:
+		r.Why, r.Detail = model.WhyPoolDeleting, "the pool is being deleted"
+	case !p.Ready():
+		r.Why, r.Detail = model.WhyPoolNotReady, "the pool is not ready"+conditionText(p.Conditions)
+	case class < 0:
+		r.Why, r.Detail = model.WhyPoolNotReady, fmt.Sprintf("the pool's class %s does not exist", p.Class)
+	case !w.Classes[class].Ready():
+		r.Why, r.Detail = model.WhyPoolNotReady, fmt.Sprintf("the pool's class %s is not ready%s", p.Class, conditionText(w.Classes[class].Conditions))
+	case len(sh.items) == 0:
+		r.Why, r.Detail = model.WhyNoOfferings, fmt.Sprintf("the cloud has nothing on offer for class %s (yet)", p.Class)
+	}
+	return r
+}
+
+func conditionText(list []model.Condition) string {
+	if c, ok := model.FindCondition(list, model.Ready); ok && c.Message != "" && c.Status != model.True {
+		return ": " + c.Message
+	}
+	return ""
+}
+
+// measure fills overhead and room: a daemon runs on a machine whose labels it selects and whose lasting taints it
+// tolerates. Where a label is still open, the daemon is counted, so that room is never too large.
+func (s *seller) measure(daemons []model.Daemon, d dims) {
+	n := len(s.shelf.items)
+	s.overhead, s.room = make([]model.Resources, n), make([]vec, n)
+	for _, dm := range daemons {
+		if _, bad := model.Untolerated(s.pool.Taints, dm.Pod.Tolerations); bad {
+			continue
+		}
+		ts, _, _ := terms(model.Pod{NodeSelector: dm.Pod.NodeSelector, Affinity: dm.Pod.Affinity})
+		runs := newSet(n)
+		for _, t := range ts {
+			if s.conflict(t) == "" {
+				runs.or(s.shelf.filter(s.base, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+			}
+		}
+		runs.each(func(i int) {
+			if canHold(s.shelf.items[i].t, dm.Pod.Requests) {
+				s.overhead[i] = s.overhead[i].Add(dm.Pod.Requests)
+			}
+		})
+	}
+	flat := make(vec, n*len(d))
+	for i, it := range s.shelf.items {
+		v := flat[i*len(d) : (i+1)*len(d) : (i+1)*len(d)]
+		for j, name := range d {
+			v[j] = it.t.Allocatable.Get(name) - s.overhead[i].Get(name)
+		}
+		s.room[i] = v
+	}
+}
+
+// canHold reports whether machines of the type have the devices that a daemon asks for; without them it never runs there.
+func canHold(t model.InstanceType, r model.Resources) bool {
+	return model.Resources{Extended: r.Extended}.FitsIn(t.Allocatable)
+}
+
+// meter fills limits, cost and left. What nodes and claims of the pool have counts until they are gone.
+func (s *seller) meter(w model.World) {
+	s.limits = slices.Sorted(maps.Keys(s.pool.Limits))
+	s.left = make(vec, len(s.limits))
+	for i, n := range s.limits {
+		s.left[i] = s.pool.Limits[n]
+	}
+	s.cost = make([]vec, len(s.shelf.items))
+	flat := make(vec, len(s.shelf.items)*len(s.limits))
+	for i, it := range s.shelf.items {
+		s.cost[i] = flat[i*len(s.limits) : (i+1)*len(s.limits) : (i+1)*len(s.limits)]
+		for j, n := range s.limits {
+			s.cost[i][j] = amount(it.t.Capacity, n)
+		}
+	}
+	if len(s.limits) == 0 {
+		return
+	}
+	counted := map[string]bool{} // provider ids
+	for _, c := range w.Claims {
+		if c.Pool != s.pool.Name {
+			continue
+		}
+		if c.ProviderID != "" {
+			counted[c.ProviderID] = true
+		}
+		s.charge(s.claimCapacity(c, w))
+	}
+	for _, n := range w.Nodes {
+		if n.Labels[model.LabelPool] == s.pool.Name && (n.ProviderID == "" || !counted[n.ProviderID]) {
+			s.charge(n.Capacity)
+		}
+	}
+}
+
+func amount(r model.Resources, name string) int64 {
+	if name == model.ResourceNodes {
+		return 1
+	}
+	return r.Get(name)
+}
+
+func (s *seller) charge(r model.Resources) {
+	for i, n := range s.limits {
+		s.left[i] -= amount(r, n)
+	}
+}
+
+// claimCapacity is what a claim has, or, before anyone knows, the most that it may get.
+func (s *seller) claimCapacity(c model.Claim, w model.World) model.Resources {
+	got := c.Capacity
+	if c.ProviderID != "" {
+		for _, n := range w.Nodes {
+			if n.ProviderID == c.ProviderID {
+				got = got.Max(n.Capacity)
+			}
+		}
+	}
+	if got.IsZero() {
+		got = c.Requests
+		claimItems(s.shelf, c).each(func(i int) { got = got.Max(s.shelf.items[i].t.Capacity) })
+	}
+	return got
+}
+
+// conflict names the first label on which the pool and one term of a pod or daemon cannot agree, whatever the machine;
+// "" when there is none. Labels that machines bring are judged elsewhere, per machine.
+func (s *seller) conflict(t require.Set) string {
+	for _, k := range t.Keys() {
+		want, _ := t.Get(k)
+		have, defined := s.own.Get(k)
+		switch {
+		case defined && !have.Meets(want):
+			return k
+		case k == model.LabelHostname:
+			// A new machine gets a name nobody knows yet: only exclusions and "has a name" can be met.
+			if _, listed := want.Listed(); listed {
+				return k
+			}
+		case !defined && !s.shelf.machine(k) && !want.AllowsAbsent():
+			return k
+		}
+	}
+	return ""
+}
+
+// open reports whether key is one on which a node of this pool may still go either way.
+func (s *seller) open(key string) bool {
+	if s.shelf.either[key] {
+		return true
+	}
+	v, ok := s.own.Get(key)
+	if !ok || s.shelf.machine(key) {
+		return false
+	}
+	list, listed := v.Listed()
+	return !listed || v.AllowsAbsent() || len(list) > 1
+}

@@ -1,0 +1,151 @@
+package place
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// item is one offering on the shelf with its type.
+type item struct {
+	t model.InstanceType
+	o model.Offering
+}
+
+// shelf is a catalogue arranged for questions: offerings in the order in which we would buy them, and for every label
+// key the set of offerings per value. Building it costs O(offerings + labels of types); a question about one key costs
+// O(distinct values × offerings/64).
+type shelf struct {
+	items     []item
+	keys      map[string]*column
+	either    map[string]bool // keys of which some type leaves the choice to the buyer
+	all       set
+	available set
+}
+
+// column is one label key over all items.
+type column struct {
+	values []string // sorted
+	sets   []set    // which items have (or may have) the value
+	absent set
+}
+
+// regional is the zone value of offerings outside zones.
+const regional = "0"
+
+// byPreference orders offerings as we would buy them: cheap first, then zonal before regional, then by name.
+func byPreference(a, b model.Offering) int {
+	return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(scope(a), scope(b)), a.Key().Compare(b.Key()))
+}
+
+func scope(o model.Offering) int {
+	if o.Zone == regional || o.Zone == "" {
+		return 1
+	}
+	return 0
+}
+
+func newShelf(cat model.Catalog) *shelf {
+	s := &shelf{keys: map[string]*column{}, either: map[string]bool{}}
+	for _, t := range cat.Types {
+		t.Labels = require.Normalise(t.Labels)
+		for _, o := range t.Offerings {
+			s.items = append(s.items, item{t, o})
+		}
+	}
+	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
+	s.all, s.available = newSet(len(s.items)), newSet(len(s.items))
+	values := map[string]map[string]set{}
+	for i, it := range s.items {
+		s.all.add(i)
+		if it.o.Available {
+			s.available.add(i)
+		}
+		for k, v := range it.labels() {
+			s.note(values, k, v, i)
+		}
+		for k, vs := range it.t.Either {
+			s.either[require.Key(k)] = true
+			for _, v := range vs {
+				s.note(values, require.Key(k), v, i)
+			}
+		}
+	}
+	for k, m := range values {
+		c := &column{values: slices.Sorted(maps.Keys(m)), absent: slices.Clone(s.all)}
+		for _, v := range c.values {
+			c.sets = append(c.sets, m[v])
+			for w := range c.absent {
+				c.absent[w] &^= m[v][w]
+			}
+		}
+		s.keys[k] = c
+	}
+	return s
+}
+
+// labels yields every definite label of the item, under normalised keys. An offering's own labels win; type, zone and
+// capacity type are always there.
+func (it item) labels() map[string]string {
+	m := make(map[string]string, len(it.t.Labels)+len(it.o.Labels)+3)
+	maps.Copy(m, it.t.Labels)
+	for k, v := range it.o.Labels {
+		m[require.Key(k)] = v
+	}
+	m[model.LabelInstanceType], m[model.LabelZone], m[model.LabelCapacityType] = it.o.Type, it.o.Zone, it.o.CapacityType
+	if _, ok := m[model.LabelInstanceType]; !ok || it.o.Type == "" {
+		m[model.LabelInstanceType] = it.t.Name
+	}
+	return m
+}
+
+func (s *shelf) note(values map[string]map[string]set, k, v string, i int) {
+	m := values[k]
+	if m == nil {
+		m = map[string]set{}
+		values[k] = m
+	}
+	if m[v] == nil {
+		m[v] = newSet(len(s.items))
+	}
+	m[v].add(i)
+}
+
+// machine reports whether key describes machines: the cloud brings it, whatever pools say.
+func (s *shelf) machine(key string) bool { return s.keys[key] != nil || require.Cloud(key) }
+
+// match returns the items whose label key may be as v says. Absence is judged per item.
+func (s *shelf) match(key string, v require.Values) set {
+	out := newSet(len(s.items))
+	c := s.keys[key]
+	if c == nil {
+		if v.AllowsAbsent() {
+			out.or(s.all)
+		}
+		return out
+	}
+	for i, value := range c.values {
+		if v.Has(value) {
+			out.or(c.sets[i])
+		}
+	}
+	if v.AllowsAbsent() {
+		out.or(c.absent)
+	}
+	return out
+}
+
+// filter returns the items of from that satisfy every machine label of q.
+func (s *shelf) filter(from set, q require.Set) set {
+	out := from
+	for _, k := range q.Keys() {
+		if s.machine(k) {
+			v, _ := q.Get(k)
+			out = out.and(s.match(k, v))
+		}
+	}
+	return out
+}

@@ -1,0 +1,283 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// AnnotationPods on a claim lists the pods it was bought for, as "namespace/name" separated by commas. As long as
+// they wait, they are expected there, so that every look at the same picture plans the same and nothing is bought twice.
+const AnnotationPods = "karpenter.azure.com/planned-pods"
+
+// maxAnnotation bounds AnnotationPods in bytes; pods beyond it are placed by size like any other.
+const maxAnnotation = 32 << 10
+
+// slot is capacity that is paid for: a node, or a claim that has no node yet.
+type slot struct {
+	node, claim string
+	rank        int // 0 initialized node, 1 node on its way, 2 claim
+	free        vec
+	taints      []model.Taint
+	// labels of a node; for a claim, own and items say what may come.
+	labels  map[string]string
+	own     require.Set
+	shelf   *shelf
+	items   set
+	planned []model.PodKey
+}
+
+// newSlots lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name.
+func newSlots(w model.World, d dims) []*slot {
+	used, daemonsUsed := usage(w)
+	byProvider := map[string]*model.Claim{}
+	for i := range w.Claims {
+		if id := w.Claims[i].ProviderID; id != "" {
+			byProvider[id] = &w.Claims[i]
+		}
+	}
+	joined := map[string]bool{}
+	var out []*slot
+	for _, n := range w.Nodes {
+		c := byProvider[n.ProviderID]
+		if n.ProviderID == "" {
+			c = nil
+		}
+		if c != nil {
+			joined[c.Name] = true
+		}
+		if s := nodeSlot(n, c, w.Daemons); s != nil {
+			free := s.alloc.Sub(used[n.Name]).Sub(floor(s.overhead.Sub(daemonsUsed[n.Name])))
+			s.free = d.vec(free)
+			out = append(out, &s.slot)
+		}
+	}
+	shelves := map[model.ClassRef]*shelf{}
+	for _, c := range w.Claims {
+		if c.Deleting() || joined[c.Name] || c.NodeName != "" {
+			continue
+		}
+		sh := shelves[c.Class]
+		if sh == nil {
+			sh = newShelf(w.Catalogs[c.Class])
+			shelves[c.Class] = sh
+		}
+		if s := claimSlot(c, sh, w.Daemons, d); s != nil {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *slot) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.node, b.node), strings.Compare(a.claim, b.claim))
+	})
+	return out
+}
+
+// usage sums what pods on each node ask for; daemons' part also on its own.
+func usage(w model.World) (all, daemons map[string]model.Resources) {
+	all, daemons = map[string]model.Resources{}, map[string]model.Resources{}
+	for _, p := range w.Pods {
+		if p.Node == "" || p.Terminal {
+			continue
+		}
+		all[p.Node] = all[p.Node].Add(p.Requests)
+		if p.DaemonSet {
+			daemons[p.Node] = daemons[p.Node].Add(p.Requests)
+		}
+	}
+	return all, daemons
+}
+
+// floor turns negative columns into zero.
+func floor(r model.Resources) model.Resources {
+	return model.Resources{}.Max(r)
+}
+
+type measured struct {
+	slot
+	alloc, overhead model.Resources
+}
+
+// nodeSlot returns the node as a slot, or nil when it is on its way out or not fit for use.
+func nodeSlot(n model.Node, c *model.Claim, daemons []model.Daemon) *measured {
+	if n.Deleting() || n.Cordoned || n.HasTaint(model.TaintDisrupted) || c != nil && c.Deleting() {
+		return nil
+	}
+	m := &measured{slot: slot{node: n.Name}, alloc: n.Allocatable}
+	labels, taints := n.Labels, n.Taints
+	if young := n.Managed() && n.Labels[model.LabelInitialized] != "true" && c != nil && !c.Is(model.Initialized); young {
+		m.rank = 1
+		labels = merged(c.Labels, n.Labels)
+		taints = slices.DeleteFunc(append(slices.Clone(taints), missing(c.Taints, taints)...), func(t model.Taint) bool { return passing(t, c.StartupTaints) })
+		if !c.Allocatable.IsZero() {
+			m.alloc = c.Allocatable
+		}
+	} else if n.Ready != model.True {
+		return nil
+	}
+	m.labels, m.taints = require.Normalise(labels), taints
+	if c != nil {
+		m.planned = plannedPods(*c)
+	}
+	for _, d := range daemons {
+		if _, bad := model.Untolerated(taints, d.Pod.Tolerations); bad {
+			continue
+		}
+		ts, _, _ := terms(model.Pod{NodeSelector: d.Pod.NodeSelector, Affinity: d.Pod.Affinity})
+		if anyAllows(ts, m.labels) {
+			m.overhead = m.overhead.Add(d.Pod.Requests)
+		}
+	}
+	return m
+}
+
+func merged(under, over map[string]string) map[string]string {
+	out := make(map[string]string, len(under)+len(over))
+	for _, m := range []map[string]string{under, over} {
+		for k, v := range m {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// missing returns the taints of want that have lacks: registration has yet to put them on the node.
+func missing(want, have []model.Taint) []model.Taint {
+	var out []model.Taint
+	for _, t := range want {
+		if !slices.Contains(have, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func anyAllows(ts []require.Set, labels map[string]string) bool {
+	return slices.ContainsFunc(ts, func(t require.Set) bool { _, ok := t.Allows(labels); return ok })
+}
+
+// passing reports whether a taint on a node of ours that is not initialized yet will go away by itself. Names: the
+// Kubernetes node lifecycle's taints, the cloud provider's, the node readiness controller's prefix, and Karpenter's own.
+func passing(t model.Taint, startup []model.Taint) bool {
+	switch t.Key {
+	case "node.kubernetes.io/not-ready":
+		return true
+	case "node.kubernetes.io/unreachable", "node.cloudprovider.kubernetes.io/uninitialized":
+		return t.Effect == model.NoSchedule
+	case model.TaintUnregistered:
+		return t.Effect == model.NoExecute
+	}
+	return strings.HasPrefix(t.Key, "readiness.k8s.io/") ||
+		slices.ContainsFunc(startup, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+}
+
+// claimItems returns the offerings that a claim may become: its requirements and known labels hold, its requests fit.
+// Whether they are available now does not matter: the machine may be bought already.
+func claimItems(sh *shelf, c model.Claim) set {
+	ok := sh.filter(sh.all, require.New(c.Requirements).And(require.Labels(c.Labels)))
+	out := newSet(len(sh.items))
+	ok.each(func(i int) {
+		if c.Requests.FitsIn(sh.items[i].t.Allocatable) {
+			out.add(i)
+		}
+	})
+	return out
+}
+
+// claimSlot returns a claim in flight as a slot, with the room that it has whatever it becomes; nil when nobody knows.
+func claimSlot(c model.Claim, sh *shelf, daemons []model.Daemon, d dims) *slot {
+	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: plannedPods(c)}
+	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
+	if s.items.first() < 0 {
+		if c.Allocatable.IsZero() {
+			return nil
+		}
+		s.free = d.vec(c.Allocatable)
+		return s
+	}
+	var runs []set
+	var asks []model.Resources
+	tmp := &seller{shelf: sh, own: s.own}
+	for _, dm := range daemons {
+		if _, bad := model.Untolerated(c.Taints, dm.Pod.Tolerations); bad {
+			continue
+		}
+		ts, _, _ := terms(model.Pod{NodeSelector: dm.Pod.NodeSelector, Affinity: dm.Pod.Affinity})
+		on := newSet(len(sh.items))
+		for _, t := range ts {
+			if tmp.conflict(t) == "" {
+				on.or(sh.filter(s.items, t))
+			}
+		}
+		runs, asks = append(runs, on), append(asks, dm.Pod.Requests)
+	}
+	s.items.each(func(i int) {
+		room := sh.items[i].t.Allocatable
+		if !c.Allocatable.IsZero() {
+			room = c.Allocatable
+		}
+		for k, on := range runs {
+			if on.has(i) && canHold(sh.items[i].t, asks[k]) {
+				room = room.Sub(asks[k])
+			}
+		}
+		v := d.vec(room)
+		if s.free == nil {
+			s.free = v
+			return
+		}
+		for j := range v {
+			s.free[j] = min(s.free[j], v[j])
+		}
+	})
+	return s
+}
+
+func plannedPods(c model.Claim) []model.PodKey {
+	var out []model.PodKey
+	for _, s := range strings.Split(c.Annotations[AnnotationPods], ",") {
+		if ns, name, ok := strings.Cut(s, "/"); ok {
+			out = append(out, model.PodKey{Namespace: ns, Name: name})
+		}
+	}
+	return out
+}
+
+// takes reports whether pods of the group may run on the slot, size aside.
+func (s *slot) takes(g *group) bool {
+	if _, bad := model.Untolerated(s.taints, g.tolerations); bad {
+		return false
+	}
+	if s.labels != nil {
+		return anyAllows(g.terms, s.labels)
+	}
+	return slices.ContainsFunc(g.terms, s.sure)
+}
+
+// sure reports whether a claim's node will satisfy t whatever the claim becomes.
+func (s *slot) sure(t require.Set) bool {
+	for _, k := range t.Keys() {
+		want, _ := t.Get(k)
+		have, defined := s.own.Get(k)
+		if s.shelf.machine(k) && !s.shelf.either[k] {
+			if !s.items.within(s.shelf.match(k, want)) || s.items.first() < 0 && !defined {
+				return false
+			}
+			if s.items.first() >= 0 {
+				continue
+			}
+		}
+		if k == model.LabelHostname {
+			if _, listed := want.Listed(); listed {
+				return false
+			}
+			continue
+		}
+		if !defined && !want.AllowsAbsent() || defined && !have.And(want).Equal(have) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,70 @@
+package place
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// vec is an amount of every resource that matters in one decision, in a fixed order of names.
+type vec []int64
+
+// dims names the columns of vec: the fixed four, then extended resources in sorted order.
+type dims []string
+
+func newDims(groups []*group) dims {
+	ext := map[string]bool{}
+	for _, g := range groups {
+		for k := range g.requests.Extended {
+			ext[k] = true
+		}
+	}
+	d := dims{model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods}
+	return append(d, slices.Sorted(maps.Keys(ext))...)
+}
+
+func (d dims) vec(r model.Resources) vec {
+	v := make(vec, len(d))
+	for i, n := range d {
+		v[i] = r.Get(n)
+	}
+	return v
+}
+
+// times returns how many of size fit into v; at most most. Zero-sized things fit without bound.
+func (v vec) times(size vec, most int) int {
+	n := int64(most)
+	for i, s := range size {
+		if s > 0 {
+			n = min(n, v[i]/s)
+		}
+		if v[i] < 0 {
+			return 0
+		}
+	}
+	return int(max(n, 0))
+}
+
+// take subtracts n × size from v in place.
+func (v vec) take(size vec, n int) {
+	for i, s := range size {
+		v[i] -= s * int64(n)
+	}
+}
+
+// covers reports whether v is at least o everywhere.
+func (v vec) covers(o vec) bool {
+	for i := range v {
+		if v[i] < o[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (v vec) clone() vec { return slices.Clone(v) }
+
+// unlimited stands for "no limit" in vectors of limits; small enough to subtract from without wrapping.
+const unlimited = math.MaxInt64 / 4
