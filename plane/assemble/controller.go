@@ -24,6 +24,8 @@ const (
 	// leaderLimit bounds the wait for the controller to lead. It takes about two seconds; the rest is for busy machines.
 	leaderLimit = 2 * time.Minute
 	sshBits     = 2048
+	// passPrefix marks variables of our own environment that the controller gets as well.
+	passPrefix = "KARPENTER_"
 )
 
 // values are the chart's values as a person would write them for this cluster.
@@ -111,6 +113,11 @@ func (l *Lab) environment(chart map[string]string) ([]string, error) {
 	}
 	for k, v := range chart {
 		if _, ours := env[k]; !ours {
+			env[k] = v
+		}
+	}
+	for _, kv := range os.Environ() { // so that a person or a test can say more to the controller alone
+		if k, v, _ := strings.Cut(kv, "="); strings.HasPrefix(k, passPrefix) {
 			env[k] = v
 		}
 	}

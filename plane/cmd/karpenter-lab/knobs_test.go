@@ -24,6 +24,7 @@ func TestTurn(t *testing.T) {
 }
 
 func TestSplitDir(t *testing.T) {
+	t.Setenv(dirEnv, "")
 	for _, c := range []struct {
 		args []string
 		dir  string
@@ -39,5 +40,9 @@ func TestSplitDir(t *testing.T) {
 		if dir != c.dir || len(rest) != c.rest {
 			t.Errorf("%q: got %q and %q", c.args, dir, rest)
 		}
+	}
+	t.Setenv(dirEnv, "elsewhere")
+	if dir, _ := splitDir([]string{"get", "nodes"}); dir != "elsewhere" {
+		t.Errorf("with %s=elsewhere: got %q", dirEnv, dir)
 	}
 }

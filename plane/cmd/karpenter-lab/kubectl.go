@@ -43,12 +43,11 @@ func kubectlCommand() *cobra.Command {
 // splitDir takes a leading --dir off kubectl's arguments. A --dir before the word kubectl arrives here as well: cobra
 // does not look at flags of a command that parses its own.
 func splitDir(args []string) (dir string, rest []string) {
-	dir = defaultDir
 	switch {
 	case len(args) >= 2 && args[0] == "--dir":
 		return filepath.Clean(args[1]), args[2:]
 	case len(args) >= 1 && strings.HasPrefix(args[0], "--dir="):
 		return filepath.Clean(strings.TrimPrefix(args[0], "--dir=")), args[1:]
 	}
-	return dir, args
+	return ourDir(), args
 }

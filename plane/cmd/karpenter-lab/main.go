@@ -16,8 +16,20 @@ import (
 	"github.com/karpenter-aks/karpenter/plane/assemble"
 )
 
-// defaultDir is where a lab lives when nobody says otherwise.
-const defaultDir = ".lab"
+const (
+	// defaultDir is where a lab lives when nobody says otherwise.
+	defaultDir = ".lab"
+	// dirEnv says otherwise, for a whole shell.
+	dirEnv = "KARPENTER_LAB_DIR"
+)
+
+// ourDir is the directory to use when no flag names one.
+func ourDir() string {
+	if d := os.Getenv(dirEnv); d != "" {
+		return d
+	}
+	return defaultDir
+}
 
 func main() {
 	plane.MaybeRunChild()
@@ -52,7 +64,7 @@ directory.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	dir := root.PersistentFlags().String("dir", defaultDir, "directory of the lab")
+	dir := root.PersistentFlags().String("dir", ourDir(), "directory of the lab; also "+dirEnv)
 	root.AddCommand(upCommand(dir), kubectlCommand(), resourcesCommand(dir), knobsCommand(dir), logsCommand(dir), statusCommand(dir), evictCommand(dir))
 	return root
 }

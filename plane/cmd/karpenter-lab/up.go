@@ -150,7 +150,7 @@ func welcome(stdout, stderr io.Writer, s assemble.State) {
 		return
 	}
 	flag := ""
-	if s.Dir != absolute(defaultDir) {
+	if s.Dir != absolute(ourDir()) {
 		flag = " --dir " + s.Dir
 	}
 	fmt.Fprintf(stdout, `
