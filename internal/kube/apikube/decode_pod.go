@@ -1,0 +1,220 @@
+package apikube
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Annotations that the rest of Kubernetes gives meaning to.
+const (
+	annotationMirror       = "kubernetes.io/config.mirror"
+	annotationDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
+)
+
+// decodePod reads what deciders need of a pod.
+func decodePod(p *corev1.Pod) model.Pod {
+	out := decodePodSpec(&p.Spec)
+	out.Namespace, out.Name, out.UID = p.Namespace, p.Name, string(p.UID)
+	out.Labels = maps.Clone(p.Labels)
+	out.Created, out.Started = when(&p.CreationTimestamp), when(p.Status.StartTime)
+	out.Requests = podRequests(p)
+	out.VolumeClaims = volumeClaims(p.Name, &p.Spec)
+	out.Terminal = p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	out.Nominated = p.Status.NominatedNodeName
+	out.DoNotDisrupt = p.Annotations[model.AnnotationDoNotDisrupt]
+	if cost, err := strconv.ParseInt(p.Annotations[annotationDeletionCost], 10, 32); err == nil {
+		out.DeletionCost = int32(cost)
+	}
+	_, out.Mirror = p.Annotations[annotationMirror]
+	for _, o := range p.OwnerReferences {
+		if o.Kind == "DaemonSet" && o.APIVersion == appsv1.SchemeGroupVersion.String() {
+			out.DaemonSet = true
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		switch c.Type {
+		case corev1.PodScheduled:
+			out.Unschedulable = c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+		case corev1.PodReady:
+			out.PodReady = c.Status == corev1.ConditionTrue
+		}
+	}
+	if p.DeletionTimestamp != nil {
+		// The API keeps when the pod must be gone; we keep when it was told.
+		if p.DeletionGracePeriodSeconds != nil {
+			out.GraceSeconds = *p.DeletionGracePeriodSeconds
+		}
+		out.DeletedAt = when(p.DeletionTimestamp).Add(-time.Duration(out.GraceSeconds) * time.Second)
+	}
+	return out
+}
+
+// decodePodSpec reads what a pod and a template have in common.
+func decodePodSpec(s *corev1.PodSpec) model.Pod {
+	out := model.Pod{
+		Node:         s.NodeName,
+		GraceSeconds: corev1.DefaultTerminationGracePeriodSeconds,
+		Gated:        len(s.SchedulingGates) > 0,
+		NodeSelector: maps.Clone(s.NodeSelector),
+		Affinity:     affinity(s.Affinity),
+		Tolerations:  tolerations(s.Tolerations),
+		Critical:     s.PriorityClassName == "system-cluster-critical" || s.PriorityClassName == "system-node-critical",
+		Needs:        needs(s),
+	}
+	if s.TerminationGracePeriodSeconds != nil {
+		out.GraceSeconds = *s.TerminationGracePeriodSeconds
+	}
+	if s.Priority != nil {
+		out.Priority = *s.Priority
+	}
+	return out
+}
+
+// podRequests counts as kube-scheduler 1.37 does with its default gates, and one pod.
+func podRequests(p *corev1.Pod) model.Resources {
+	out := asked(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	}))
+	out.Pods = 1
+	return out
+}
+
+// affinity reads the OR-ed terms of the required node affinity. Fields (matchFields) are not in them: see needs.
+func affinity(a *corev1.Affinity) []model.Term {
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	out := make([]model.Term, 0, len(terms))
+	for _, t := range terms {
+		var term model.Term
+		for _, e := range t.MatchExpressions {
+			term = append(term, model.Requirement{Key: e.Key, Op: model.Operator(e.Operator), Values: slices.Clone(e.Values)})
+		}
+		out = append(out, term)
+	}
+	return out
+}
+
+func tolerations(list []corev1.Toleration) []model.Toleration {
+	var out []model.Toleration
+	for _, t := range list {
+		out = append(out, model.Toleration{
+			Key: t.Key, Op: string(t.Operator), Value: t.Value, Effect: model.Effect(t.Effect), Seconds: clone(t.TolerationSeconds),
+		})
+	}
+	return out
+}
+
+// needs lists what the pod requires that the engine does not decide yet, in the order of model's reasons. What it only
+// prefers is a wish, and not here.
+func needs(s *corev1.PodSpec) []model.Why {
+	var out []model.Why
+	add := func(needed bool, why model.Why) {
+		if needed {
+			out = append(out, why)
+		}
+	}
+	add(slices.ContainsFunc(s.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return c.WhenUnsatisfiable == corev1.DoNotSchedule
+	}), model.WhyTopologySpread)
+	add(needsPods(s.Affinity), model.WhyPodAffinity)
+	add(slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
+	}), model.WhyVolumes)
+	add(slices.ContainsFunc(slices.Concat(s.InitContainers, s.Containers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort > 0 })
+	}), model.WhyHostPorts)
+	add(len(s.ResourceClaims) > 0, model.WhyResourceClaims)
+	add(byField(s.Affinity), model.WhyMatchFields)
+	return out
+}
+
+func needsPods(a *corev1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	return a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
+		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
+}
+
+func byField(a *corev1.Affinity) bool {
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	return slices.ContainsFunc(a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms,
+		func(t corev1.NodeSelectorTerm) bool { return len(t.MatchFields) > 0 })
+}
+
+// volumeClaims names the claims that the pod mounts. A generic ephemeral volume's claim is named after pod and volume.
+func volumeClaims(pod string, s *corev1.PodSpec) []string {
+	var out []string
+	for _, v := range s.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			out = append(out, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			out = append(out, pod+"-"+v.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// decodeDaemon reads a DaemonSet's template as the pod it would make: with limits as requests where there are none, and
+// with the tolerations that the DaemonSet controller adds.
+func decodeDaemon(d *appsv1.DaemonSet) model.Daemon {
+	spec := d.Spec.Template.Spec.DeepCopy()
+	for i := range spec.InitContainers {
+		fillRequests(&spec.InitContainers[i].Resources)
+	}
+	for i := range spec.Containers {
+		fillRequests(&spec.Containers[i].Resources)
+	}
+	pod := decodePodSpec(spec)
+	pod.Namespace, pod.Name = d.Namespace, d.Name
+	pod.Labels = maps.Clone(d.Spec.Template.Labels)
+	pod.DaemonSet = true
+	pod.DoNotDisrupt = d.Spec.Template.Annotations[model.AnnotationDoNotDisrupt]
+	pod.Requests = podRequests(&corev1.Pod{Spec: *spec})
+	for _, t := range []struct {
+		key    string
+		effect model.Effect
+		only   bool // only for pods on the host's network
+	}{
+		{corev1.TaintNodeNotReady, model.NoExecute, false},
+		{corev1.TaintNodeUnreachable, model.NoExecute, false},
+		{corev1.TaintNodeDiskPressure, model.NoSchedule, false},
+		{corev1.TaintNodeMemoryPressure, model.NoSchedule, false},
+		{corev1.TaintNodePIDPressure, model.NoSchedule, false},
+		{corev1.TaintNodeUnschedulable, model.NoSchedule, false},
+		{corev1.TaintNodeNetworkUnavailable, model.NoSchedule, true},
+	} {
+		if !t.only || spec.HostNetwork {
+			pod.Tolerations = append(pod.Tolerations, model.Toleration{Key: t.key, Op: "Exists", Effect: t.effect})
+		}
+	}
+	return model.Daemon{Namespace: d.Namespace, Name: d.Name, Pod: pod}
+}
+
+// fillRequests does what the API server does to pods, but not to templates: a limit without a request is one.
+func fillRequests(r *corev1.ResourceRequirements) {
+	for name, q := range r.Limits {
+		if _, ok := r.Requests[name]; ok {
+			continue
+		}
+		if r.Requests == nil {
+			r.Requests = corev1.ResourceList{}
+		}
+		r.Requests[name] = q
+	}
+}

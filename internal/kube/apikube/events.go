@@ -1,0 +1,164 @@
+package apikube
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/time/rate"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/karpenter/pkg/apis"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Limits of events: they are for people, and must never hold up or flood anything.
+const (
+	eventQueue   = 512  // waiting to be published; more are dropped
+	eventMemory  = 4096 // equal events remembered; when full, memory starts afresh and some may be said again
+	eventRate    = 20   // published per second, after a burst
+	eventBurst   = 100
+	eventTimeout = 5 * time.Second
+	messageLimit = 1024 // bytes; what the API takes
+
+	quiet           = 2 * time.Minute // how long an equal event is not said again
+	quietScheduling = 5 * time.Minute // for FailedScheduling
+)
+
+// component is who speaks, as users know it.
+const component = "karpenter"
+
+// announcer publishes events, one at a time, until closed.
+type announcer struct {
+	publish func(context.Context, *corev1.Event) error
+	queue   chan kube.Event
+	stop    context.CancelFunc
+	done    chan struct{}
+
+	mu   sync.Mutex           // guards said
+	said map[string]time.Time // until when an equal event keeps quiet
+}
+
+func announceWith(publish func(context.Context, *corev1.Event) error) *announcer {
+	ctx, stop := context.WithCancel(context.Background())
+	a := &announcer{
+		publish: publish, queue: make(chan kube.Event, eventQueue), stop: stop, done: make(chan struct{}), said: map[string]time.Time{},
+	}
+	go a.run(ctx)
+	return a
+}
+
+func (a *announcer) close() {
+	a.stop()
+	<-a.done
+}
+
+func (a *announcer) run(ctx context.Context) {
+	defer close(a.done)
+	limit := rate.NewLimiter(eventRate, eventBurst)
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-a.queue:
+			if limit.Wait(ctx) != nil {
+				return
+			}
+			call, cancel := context.WithTimeout(ctx, eventTimeout)
+			_ = a.publish(call, event(e, n, time.Now())) // best effort: an event that cannot be published is lost
+			cancel()
+		}
+	}
+}
+
+// Announce implements kube.Store.
+func (s *Store) Announce(e kube.Event) { s.events.announce(e, time.Now()) }
+
+// announce queues the event unless an equal one was queued a short while ago or the queue is full.
+func (a *announcer) announce(e kube.Event, now time.Time) {
+	if e.About == nil {
+		return
+	}
+	window := quiet
+	if e.Reason == "FailedScheduling" {
+		window = quietScheduling
+	}
+	about := reference(e.About)
+	key := strings.Join([]string{about.Kind, about.Namespace, about.Name, string(about.UID), e.Reason, e.Message}, "\x00")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now.Before(a.said[key]) {
+		return
+	}
+	select {
+	case a.queue <- e:
+	default:
+		return
+	}
+	if len(a.said) >= eventMemory {
+		clear(a.said)
+	}
+	a.said[key] = now.Add(window)
+}
+
+// event builds the API's object. n keeps names apart within one process and moment.
+func event(e kube.Event, n int, now time.Time) *corev1.Event {
+	about := reference(e.About)
+	namespace := about.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where events of cluster-wide objects live
+	}
+	at := metav1.NewTime(now)
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x.%x", about.Name, now.UnixNano(), n)},
+		InvolvedObject: about,
+		Type:           string(e.Type), Reason: e.Reason, Message: shorten(e.Message),
+		Source:         corev1.EventSource{Component: component},
+		FirstTimestamp: at, LastTimestamp: at, Count: 1,
+		ReportingController: component,
+	}
+}
+
+// shorten cuts a message to what the API takes, between characters.
+func shorten(s string) string {
+	if len(s) <= messageLimit {
+		return s
+	}
+	cut := messageLimit - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// reference names the object as kubectl describe looks for it, UID included.
+func reference(o model.Object) corev1.ObjectReference {
+	ref := func(version, kind, namespace, name, uid string) corev1.ObjectReference {
+		return corev1.ObjectReference{APIVersion: version, Kind: kind, Namespace: namespace, Name: name, UID: types.UID(uid)}
+	}
+	switch o := o.(type) {
+	case model.Pool:
+		return ref(apis.Group+"/v1", "NodePool", "", o.Name, o.UID)
+	case model.Claim:
+		return ref(apis.Group+"/v1", "NodeClaim", "", o.Name, o.UID)
+	case model.Class:
+		return ref(o.Ref.Group+"/v1beta1", o.Ref.Kind, "", o.Ref.Name, o.UID)
+	case model.Node:
+		return ref("v1", "Node", "", o.Name, o.UID)
+	case model.Pod:
+		return ref("v1", "Pod", o.Namespace, o.Name, o.UID)
+	case model.Daemon:
+		return ref(appsv1.SchemeGroupVersion.String(), "DaemonSet", o.Namespace, o.Name, "")
+	case model.PDB:
+		return ref(policyv1.SchemeGroupVersion.String(), "PodDisruptionBudget", o.Namespace, o.Name, "")
+	}
+	return corev1.ObjectReference{Name: o.ObjectKey()}
+}
