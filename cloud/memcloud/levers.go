@@ -101,8 +101,8 @@ func (c *Cloud) Accepted() int {
 }
 
 // Left says how many thousandths of a core the quota family still has, and as of when; ok is false when the family
-// is not bounded.
-func (c *Cloud) Left(family string) (milliCPU int64, seen time.Time, ok bool) {
+// is not bounded. All capacity types share one quota here.
+func (c *Cloud) Left(family, _ string) (milliCPU int64, seen time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	milliCPU, ok = c.quota[family]

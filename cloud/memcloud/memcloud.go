@@ -205,7 +205,7 @@ func (c *Cloud) sells(o cloud.Order) (model.InstanceType, error) {
 		limit, bounded := c.quota[family]
 		if room := limit - used[family]; bounded && room < typ.Capacity.CPU {
 			return typ, &cloud.Error{Code: cloud.Quota, Reason: "OperationNotAllowed",
-				Scope: cloud.Scope{Family: family, MinCPU: max(room+1, 1)},
+				Scope: cloud.Scope{Family: family, All: family == "", MinCPU: max(room+1, 1)},
 				Err:   fmt.Errorf("quota %q has %dm left, %s needs %dm", family, room, key.Type, typ.Capacity.CPU)}
 		}
 	}

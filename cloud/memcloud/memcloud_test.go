@@ -158,7 +158,7 @@ func TestQuotaBoundsFamiliesAndTheRegion(t *testing.T) {
 		if cloud.CodeOf(err) != cloud.Quota {
 			t.Fatalf("launch over quota: %v", err)
 		}
-		if left, _, ok := c.Left("standardDSv5Family"); left != 1000 || !ok {
+		if left, _, ok := c.Left("standardDSv5Family", model.OnDemand); left != 1000 || !ok {
 			t.Errorf("%dm left, bounded %v; want 1000m", left, ok)
 		}
 		c.SetQuota("standardDSv5Family", 4000)
