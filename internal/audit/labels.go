@@ -1,0 +1,192 @@
+package audit
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// canonical is the present name of labels that had another one.
+func canonical(key string) string {
+	old := map[string]string{
+		"beta.kubernetes.io/arch": model.LabelArch, "beta.kubernetes.io/os": model.LabelOS,
+		"beta.kubernetes.io/instance-type":         model.LabelInstanceType,
+		"failure-domain.beta.kubernetes.io/zone":   model.LabelZone,
+		"failure-domain.beta.kubernetes.io/region": model.LabelRegion,
+		"topology.disk.csi.azure.com/zone":         model.LabelZone,
+	}
+	if k, ok := old[key]; ok {
+		return k
+	}
+	return key
+}
+
+// accepts reports whether the pod's node selector and one of its affinity terms hold on a node with these labels.
+func (a *audit) accepts(p model.Pod, labels map[string]string, either map[string][]string, b place.Purchase) bool {
+	for k, v := range p.NodeSelector {
+		if !a.holds(model.Requirement{Key: k, Op: model.In, Values: []string{v}}, labels, either, b) {
+			return false
+		}
+	}
+	if p.Affinity == nil {
+		return true
+	}
+	for _, term := range p.Affinity {
+		good := len(term) > 0
+		for _, r := range term {
+			good = good && a.holds(r, labels, either, b)
+		}
+		if good {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether one requirement holds. Where the machine may have one of several values, all that the claim
+// still allows must do.
+func (a *audit) holds(r model.Requirement, labels map[string]string, either map[string][]string, b place.Purchase) bool {
+	key := canonical(r.Key)
+	if r.Key == "topology.disk.csi.azure.com/zone" {
+		r.Values = slices.Clone(r.Values)
+		for i, v := range r.Values {
+			if v == "" {
+				r.Values[i] = "0"
+			}
+		}
+	}
+	if _, named := labels[key]; key == model.LabelHostname && !named {
+		return r.Op == model.NotIn || r.Op == model.Exists // a name that nobody knows yet
+	}
+	choices := either[key]
+	if len(choices) == 0 {
+		v, ok := labels[key]
+		return value(r, v, ok)
+	}
+	some := false
+	for _, v := range choices {
+		allowed := true
+		for _, q := range b.Requirements {
+			allowed = allowed && (canonical(q.Key) != key || value(q, v, true))
+		}
+		if allowed && !value(r, v, true) {
+			return false
+		}
+		some = some || allowed
+	}
+	return some
+}
+
+// value judges one requirement for one label as the Kubernetes API describes the operators.
+func value(r model.Requirement, v string, there bool) bool {
+	switch r.Op {
+	case model.In:
+		return there && slices.Contains(r.Values, v)
+	case model.NotIn:
+		return !there || !slices.Contains(r.Values, v)
+	case model.Exists:
+		return there
+	case model.DoesNotExist:
+		return !there
+	}
+	if !there || len(r.Values) != 1 {
+		return false
+	}
+	n, err1 := strconv.ParseInt(v, 10, 64)
+	x, err2 := strconv.ParseInt(r.Values[0], 10, 64)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	switch r.Op {
+	case model.Gt:
+		return n > x
+	case model.Gte:
+		return n >= x
+	case model.Lt:
+		return n < x
+	case model.Lte:
+		return n <= x
+	}
+	return false
+}
+
+// tolerated reports whether any toleration covers the taint.
+func tolerated(t model.Taint, list []model.Toleration) bool {
+	for _, x := range list {
+		effect := x.Effect == "" || x.Effect == t.Effect
+		exists := x.Op == "Exists" && (x.Key == "" || x.Key == t.Key)
+		equal := (x.Op == "" || x.Op == "Equal") && x.Key == t.Key && x.Value == t.Value
+		if effect && (exists || equal) {
+			return true
+		}
+	}
+	return false
+}
+
+// variety checks minValues: the options of the purchase show enough distinct values.
+func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
+	for _, r := range pool.Requirements {
+		if r.MinValues == 0 {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, o := range b.Options {
+			t, off, ok := a.offering(b.Class, o.Key)
+			if v, there := nodeLabels(pool, b, t, off)[canonical(r.Key)]; ok && there {
+				seen[v] = true
+			}
+			for _, v := range t.Either[r.Key] {
+				seen[v] = true
+			}
+		}
+		if len(seen) < r.MinValues {
+			a.bad(Variety, "%s: options show %d values of %s, the pool wants %d", name, len(seen), r.Key, r.MinValues)
+		}
+	}
+}
+
+// asks checks that the claim cannot become a type, zone or capacity type that is none of the options'.
+func (a *audit) asks(name string, b place.Purchase) {
+	for _, x := range []struct {
+		key string
+		of  func(model.OfferingKey) string
+	}{
+		{model.LabelInstanceType, func(k model.OfferingKey) string { return k.Type }},
+		{model.LabelZone, func(k model.OfferingKey) string { return k.Zone }},
+		{model.LabelCapacityType, func(k model.OfferingKey) string { return k.CapacityType }},
+	} {
+		r, ok := find(b.Requirements, func(r model.Requirement) bool { return r.Key == x.key && r.Op == model.In })
+		good := ok
+		for _, v := range r.Values {
+			good = good && slices.ContainsFunc(b.Options, func(o place.Option) bool { return x.of(o.Key) == v })
+		}
+		if !good {
+			a.bad(Asks, "%s: %s is not narrowed to the options", name, x.key)
+		}
+	}
+}
+
+// mayBecome reports whether a claim's requirements and labels allow an offering. Labels that machines do not bring are
+// not asked about.
+func (a *audit) mayBecome(c model.Claim, t model.InstanceType, o model.Offering) bool {
+	labels := nodeLabels(model.Pool{Class: c.Class}, place.Purchase{}, t, o)
+	reqs := slices.Clone(c.Requirements)
+	for k, v := range c.Labels {
+		reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{v}})
+	}
+	for _, r := range reqs {
+		v, there := labels[canonical(r.Key)]
+		if choices := t.Either[r.Key]; len(choices) > 0 {
+			if !slices.ContainsFunc(choices, func(v string) bool { return value(r, v, true) }) {
+				return false
+			}
+			continue
+		}
+		if there && canonical(r.Key) != model.LabelPool && !value(r, v, true) {
+			return false
+		}
+	}
+	return true
+}
