@@ -1,0 +1,177 @@
+// Package control answers: who does what the deciders said?
+//
+// It holds the loops of the autoscaler. Each loop sees (takes a picture of the world), decides (calls one pure decider)
+// and does (through the cluster and cloud doors). Loops share nothing but the mirror: what one writes, the others read
+// from the cluster. Killed at any line, the next start carries on, because every step can be repeated. It contains no
+// rules about pods, prices or taints (the deciders do) and no protocol of any cluster or cloud (the doors do).
+package control
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/cloud/market"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/observe"
+	"github.com/karpenter-aks/karpenter/internal/world"
+)
+
+// Settings are the knobs of the loops. The zero value of a field means its default.
+type Settings struct {
+	// BatchIdle is how long the queue of waiting pods must be quiet before a plan is made, at most; BatchMax is how
+	// long a plan may be put off by pods that keep coming. Defaults 1 s and 10 s.
+	BatchIdle, BatchMax time.Duration
+	// Workers bounds how many claims, and how many leaving nodes, are worked on at the same time. Default 64.
+	Workers int
+	// OrphanAge is how old a machine without a claim must be before it is taken away. Default 5 min: a claim that was
+	// just written may not be visible yet.
+	OrphanAge time.Duration
+}
+
+func (s Settings) withDefaults() Settings {
+	s.BatchIdle = orElse(s.BatchIdle, time.Second)
+	s.BatchMax = max(orElse(s.BatchMax, 10*time.Second), s.BatchIdle)
+	s.OrphanAge = orElse(s.OrphanAge, 5*time.Minute)
+	if s.Workers <= 0 {
+		s.Workers = 64
+	}
+	return s
+}
+
+func orElse(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+// Parts are what a Controller is built from; all but Sweeper and Mark are required.
+type Parts struct {
+	Store    kube.Store
+	Market   *market.Market
+	World    *world.World
+	Observe  *observe.Recorder
+	Log      logr.Logger
+	Now      func() time.Time
+	Settings Settings
+	// Sweeper finds what machines left behind at the cloud; nil when they leave nothing.
+	Sweeper cloud.Sweeper
+	// Mark is called with the name of a point between two effects, so that tests can end the process right there; see
+	// the Point constants. nil does nothing.
+	Mark func(Point)
+}
+
+// Point names a place between two effects where the process may die.
+type Point string
+
+// The marked points, in the order in which a claim's life passes them.
+const (
+	PointPlanned      Point = "planned"       // a plan is made, nothing is written
+	PointClaimCreated Point = "claim-created" // the first claim of a plan is written
+	PointTokenMade    Point = "token-made"    // the bootstrap token exists, no machine was asked for
+	PointAccepted     Point = "accepted"      // the cloud accepted a machine, the claim does not say so yet
+	PointRecorded     Point = "recorded"      // the claim says so
+	PointNodePatched  Point = "node-patched"  // the node is registered, the claim does not say so yet
+	PointInitialized  Point = "initialized"   // the node is marked initialized, the claim not yet
+	PointEmptyFound   Point = "empty-found"   // an empty node was chosen, its claim is not deleted yet
+	PointNodeTainted  Point = "node-tainted"  // a leaving node is tainted, no pod was asked to leave
+	PointPodRemoved   Point = "pod-removed"   // one pod was asked to leave
+	PointTerminated   Point = "terminated"    // the cloud was asked to let go, the claim does not say so yet
+	PointBeforeFinish Point = "before-finish" // the machine is gone, the finalizer is still there
+)
+
+// Points lists all marked points.
+func Points() []Point {
+	return []Point{PointPlanned, PointClaimCreated, PointTokenMade, PointAccepted, PointRecorded, PointNodePatched,
+		PointInitialized, PointEmptyFound, PointNodeTainted, PointPodRemoved, PointTerminated, PointBeforeFinish}
+}
+
+// Controller runs the loops.
+type Controller struct {
+	Parts
+	claims tasks // by claim name
+	drains tasks // by node name
+	others tasks // pools, classes, sweeping
+
+	// mu guards the fields below. It is never held while a door is called.
+	mu        sync.Mutex
+	nominated map[string]time.Time // node name → until when waiting pods are expected there; lost on restart at no harm
+	relist    chan struct{}
+}
+
+// New makes a controller. It starts nothing.
+func New(p Parts) (*Controller, error) {
+	var problems []error
+	for _, x := range []struct {
+		name    string
+		missing bool
+	}{{"Store", p.Store == nil}, {"Market", p.Market == nil}, {"World", p.World == nil}, {"Observe", p.Observe == nil}, {"Now", p.Now == nil}} {
+		if x.missing {
+			problems = append(problems, errors.New("control.Parts."+x.name+" is missing"))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	if p.Mark == nil {
+		p.Mark = func(Point) {}
+	}
+	p.Settings = p.Settings.withDefaults()
+	c := &Controller{Parts: p, nominated: map[string]time.Time{}, relist: make(chan struct{}, 1)}
+	for _, t := range []*tasks{&c.claims, &c.drains, &c.others} {
+		t.limit, t.now = p.Settings.Workers, p.Now
+	}
+	return c, nil
+}
+
+// Run works until ctx ends, then waits for steps in flight and returns nil. It is called by the leader only; followers
+// may run Follow to have the picture ready.
+func (c *Controller) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	loops := []loop{
+		{"catalog", c.catalogs, 5 * time.Minute},
+		{"instances", c.instances, time.Minute},
+		{"classes", c.classes, 5 * time.Minute},
+		{"pools", c.pools, time.Minute},
+		{"provision", c.provisioner().pass, 10 * time.Second},
+		{"claims", c.lifecycles, time.Minute},
+		{"drain", c.draining, time.Minute},
+		{"disrupt", c.disruption, 10 * time.Second},
+		{"podevents", c.podEvents().pass, time.Minute},
+		{"sweep", c.sweep, 2 * time.Minute},
+	}
+	for _, l := range loops {
+		g.Go(func() error { c.run(ctx, l); return nil })
+	}
+	err := g.Wait()
+	c.claims.wait()
+	c.drains.wait()
+	c.others.wait()
+	return err
+}
+
+// Follow keeps the mirror up to date until ctx ends, reconnecting as long as it takes.
+func (c *Controller) Follow(ctx context.Context) error {
+	wait := backoff{base: 200 * time.Millisecond, top: 10 * time.Second}
+	for ctx.Err() == nil {
+		began := c.Now()
+		err := c.Store.Follow(ctx, c.World)
+		if ctx.Err() != nil {
+			break
+		}
+		if c.Now().Sub(began) > time.Minute {
+			wait.tries = 0
+		}
+		d := wait.next()
+		c.Log.Error(err, "lost the API server's watch, will follow again", "after", d.String())
+		c.Observe.WatchLost()
+		sleep(ctx, d)
+	}
+	return nil
+}

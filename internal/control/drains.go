@@ -1,0 +1,119 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/drain"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// draining asks drain.Next for every managed node that someone deleted, and does what it says: taint, evict, wait, and
+// at last let the node go. The machine itself is the claim's business (lifecycles).
+func (c *Controller) draining(ctx context.Context) time.Duration {
+	w := c.World.Snapshot()
+	claims := map[string]*model.Claim{}
+	for i := range w.Claims {
+		if id := w.Claims[i].ProviderID; id != "" {
+			claims[id] = &w.Claims[i]
+		}
+	}
+	pods := podsByNode(w)
+	var next time.Duration
+	for i := range w.Nodes {
+		n := w.Nodes[i]
+		if !n.Deleting() || !hasFinalizer(n.Finalizers) {
+			continue
+		}
+		v := drain.View{Node: n, Claim: claims[n.ProviderID], Pods: pods[n.Name], PDBs: w.PDBs, Now: c.Now(),
+			InstanceGone: c.instanceGone(w, n)}
+		for _, a := range w.Attachments {
+			if a.Node == n.Name {
+				v.Attachments = append(v.Attachments, a)
+			}
+		}
+		step := drain.Next(v)
+		next = sooner(next, step.After)
+		if !step.Prepare && len(step.Remove) == 0 && !(step.Drained && step.Detached) && len(c.drainConditions(v, step)) == 0 {
+			c.Observe.Draining(n, step)
+			continue
+		}
+		next = sooner(next, c.drains.start(ctx, n.Name, func(ctx context.Context) error { return c.drainStep(ctx, v, step) }))
+	}
+	return next
+}
+
+// instanceGone reports whether the cloud no longer knows the node's machine: a list younger than the node's deletion
+// does not show it.
+func (c *Controller) instanceGone(w model.World, n model.Node) bool {
+	if !c.World.ListedAt().After(n.DeletedAt) {
+		return false
+	}
+	for i := range w.Instances {
+		if w.Instances[i].ID == n.ProviderID {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Controller) drainConditions(v drain.View, s drain.Step) []model.Condition {
+	if v.Claim == nil {
+		return nil
+	}
+	return model.Changed(v.Claim.Conditions, drain.Conditions(v, s), v.Now)
+}
+
+func (c *Controller) drainStep(ctx context.Context, v drain.View, s drain.Step) error {
+	n := v.Node
+	if s.Prepare {
+		if err := c.Store.PatchNode(ctx, n.Name, kube.NodePatch{UID: n.UID, AddTaints: []model.Taint{drain.Taint()},
+			Labels: map[string]string{model.LabelExcludeLB: "karpenter"}}); err != nil {
+			return ignore(err, kube.NotFound)
+		}
+		c.Mark(PointNodeTainted)
+		return nil
+	}
+	if conds := c.drainConditions(v, s); len(conds) > 0 {
+		if err := c.patchClaim(ctx, v.Claim.Name, kube.ClaimPatch{UID: v.Claim.UID, Conditions: conds}); err != nil {
+			return err
+		}
+	}
+	for _, r := range s.Remove {
+		err := c.Store.RemovePod(ctx, kube.Removal{Pod: r.Pod, UID: r.UID, Force: r.Force, GraceSeconds: r.GraceSeconds})
+		c.Observe.PodRemoved(n, r, err)
+		switch kube.CodeOf(err) {
+		case "", kube.NotFound, kube.Conflict:
+			c.Mark(PointPodRemoved)
+		case kube.Blocked:
+			// A budget forbids it now; the other pods of the group may still go.
+		default:
+			return err
+		}
+	}
+	if s.Drained && s.Detached {
+		c.Observe.NodeDrained(n)
+		return ignore(c.Store.PatchNode(ctx, n.Name, kube.NodePatch{UID: n.UID, DropFinalizer: true}), kube.NotFound)
+	}
+	return nil
+}
+
+func podsByNode(w model.World) map[string][]model.Pod {
+	out := map[string][]model.Pod{}
+	for _, p := range w.Pods {
+		if p.Node != "" {
+			out[p.Node] = append(out[p.Node], p)
+		}
+	}
+	return out
+}
+
+func hasFinalizer(list []string) bool {
+	for _, f := range list {
+		if f == model.Finalizer {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// A loop's pass is called when the mirror changed, when a step it started ended, or when the time it asked for has passed.
+type loop struct {
+	name string
+	// pass looks at the world once and starts what is due. It returns when it wants to be called again at the
+	// latest; zero means after idle.
+	pass func(ctx context.Context) time.Duration
+	idle time.Duration
+}
+
+// settle is how long a loop lets changes gather before it looks: a burst of watch events costs one pass, not hundreds.
+const settle = 15 * time.Millisecond
+
+func (c *Controller) run(ctx context.Context, l loop) {
+	changed, stop := c.World.Subscribe()
+	defer stop()
+	for ctx.Err() == nil {
+		next := l.idle
+		if c.World.IsSynced() {
+			if d := l.pass(ctx); d > 0 {
+				next = min(d, l.idle)
+			}
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-changed:
+			sleep(ctx, settle)
+		}
+		timer.Stop()
+	}
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// backoff doubles a delay from base up to top.
+type backoff struct {
+	base, top time.Duration
+	tries     int
+}
+
+func (b *backoff) next() time.Duration {
+	d := b.top
+	if b.tries < 20 { // 2^20 times any base is beyond every top in use
+		d = min(b.top, b.base<<b.tries)
+	}
+	b.tries++
+	return d
+}
+
+// later is an error that says when to come back, instead of the usual backoff.
+type later struct {
+	after time.Duration
+	err   error
+}
+
+func (e *later) Error() string { return e.err.Error() }
+func (e *later) Unwrap() error { return e.err }
+
+// tasks runs at most one step per key and at most limit steps at once. A step that failed is held back with a doubling
+// delay; one that succeeded for a moment, until the mirror has had time to show what it did.
+//
+//	idle ──start──▶ busy ──ok────▶ held (echo) ──▶ idle
+//	                     └─error─▶ held (backoff) ─▶ idle
+type tasks struct {
+	limit int
+	now   func() time.Time
+
+	// mu guards the fields below.
+	mu   sync.Mutex
+	keys map[string]*task
+	busy int
+	wg   sync.WaitGroup
+}
+
+type task struct {
+	busy bool
+	held time.Time
+	wait backoff
+}
+
+// echo is how long a finished step is held back. The mirror normally shows its effect within milliseconds; looking
+// again earlier would only repeat a step that is harmless but not free.
+const echo = 150 * time.Millisecond
+
+const (
+	retryBase = 250 * time.Millisecond
+	retryTop  = time.Minute
+	// forget is after how long without a step a key's backoff is forgotten, so that the table stays small.
+	forget = 10 * time.Minute
+)
+
+// start runs fn for key unless a step for it is running or held back, or all workers are busy. It reports how long
+// until it is worth asking again; zero when fn was started.
+func (t *tasks) start(ctx context.Context, key string, fn func(context.Context) error) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.keys == nil {
+		t.keys = map[string]*task{}
+	}
+	k := t.keys[key]
+	if k == nil {
+		k = &task{wait: backoff{base: retryBase, top: retryTop}}
+		t.keys[key] = k
+	}
+	now := t.now()
+	if k.busy || t.busy >= t.limit {
+		return echo
+	}
+	if d := k.held.Sub(now); d > 0 {
+		return d
+	}
+	t.prune(now)
+	k.busy = true
+	t.busy++
+	t.wg.Add(1)
+	go func() {
+		defer t.wg.Done()
+		t.finish(k, fn(ctx))
+	}()
+	return 0
+}
+
+func (t *tasks) finish(k *task, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.busy--
+	k.busy = false
+	var l *later
+	switch {
+	case err == nil:
+		k.wait.tries = 0
+		k.held = t.now().Add(echo)
+	case errors.As(err, &l) && l.after > 0:
+		k.held = t.now().Add(l.after)
+	default:
+		k.held = t.now().Add(k.wait.next())
+	}
+}
+
+// prune forgets keys long unused. mu is held.
+func (t *tasks) prune(now time.Time) {
+	const enough = 256
+	if len(t.keys) < enough {
+		return
+	}
+	for name, k := range t.keys {
+		if !k.busy && now.Sub(k.held) > forget {
+			delete(t.keys, name)
+		}
+	}
+}
+
+func (t *tasks) wait() { t.wg.Wait() }

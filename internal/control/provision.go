@@ -1,0 +1,196 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// provisioner turns waiting pods into claims. Its memory is only about when to look, never about what was decided: a
+// restart makes it look once more, and the claims that are there already take the pods.
+type provisioner struct {
+	*Controller
+	window window
+	seen   map[string]bool // UIDs of pods that were waiting at the last look
+	last   time.Time       // when it was made
+}
+
+// replan is how often a plan is made again while pods wait: the machine that a plan counted on may have failed, and pods
+// that fitted nowhere may fit now. A plan in which nothing changed buys nothing.
+const replan = time.Second
+
+// nomination is how long a node that waiting pods are expected on is kept from being called empty: twice the longest
+// batch, as users know it, and at least this.
+const nomination = 20 * time.Second
+
+func (c *Controller) provisioner() *provisioner {
+	return &provisioner{Controller: c, seen: map[string]bool{}}
+}
+
+func (p *provisioner) pass(ctx context.Context) time.Duration {
+	now := p.Now()
+	w := p.World.Snapshot()
+	fresh := p.fresh(w)
+	p.window.observe(now, fresh)
+	wait, open := p.window.wait(now, p.Settings.BatchIdle, p.Settings.BatchMax)
+	switch {
+	case open && wait > 0:
+		return wait
+	case !open && len(p.seen) == 0:
+		return 0
+	case !open && now.Sub(p.last) < replan:
+		return replan - now.Sub(p.last)
+	}
+	p.window.close()
+	p.last = now
+	p.plan(ctx, w)
+	return replan
+}
+
+// fresh counts the waiting pods that this pass is the first to see, and forgets pods that no longer wait.
+func (p *provisioner) fresh(w model.World) int {
+	waiting := map[string]bool{}
+	leaving := leavingNodes(w)
+	n := 0
+	for _, x := range w.Pods {
+		if !x.Provisionable() && !(leaving[x.Node] && x.Reschedulable()) {
+			continue
+		}
+		waiting[x.UID] = true
+		if !p.seen[x.UID] {
+			n++
+		}
+	}
+	p.seen = waiting
+	return n
+}
+
+// leavingNodes are the nodes whose pods will need another place.
+func leavingNodes(w model.World) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range w.Nodes {
+		if n.Deleting() && n.Managed() {
+			out[n.Name] = true
+		}
+	}
+	for _, c := range w.Claims {
+		if c.Deleting() && c.NodeName != "" {
+			out[c.NodeName] = true
+		}
+	}
+	return out
+}
+
+func (p *provisioner) plan(ctx context.Context, w model.World) {
+	began := p.Now()
+	plan := place.Decide(place.Input{World: w})
+	if findings := audit.Check(w, plan); len(findings) > 0 {
+		// An unsound plan is a defect of ours. It is not carried out, in whole: pods keep waiting, which hurts less than
+		// machines nobody can use.
+		p.Observe.PlanRefused(plan, findings)
+		return
+	}
+	p.Observe.Planned(plan, p.Now().Sub(began))
+	p.Mark(PointPlanned)
+	p.buy(ctx, w, plan)
+	p.nominate(plan)
+	p.Observe.Leftovers(w.Pods, plan.Left)
+}
+
+// buy writes the claims of a plan. A claim whose name exists is one that an
+// earlier pass, or an earlier process, wrote for the same pods.
+func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
+	taken := make(map[string]bool, len(w.Claims))
+	for i := range w.Claims {
+		taken[w.Claims[i].Name] = true
+	}
+	for i, b := range plan.Buy {
+		pool, class, ok := poolAndClass(w, b.Pool)
+		if !ok {
+			continue
+		}
+		// A name that the picture shows belongs to a claim that could not take these pods (it is on its way out): this is
+		// another attempt. One that only the cluster knows was written for the same pods by whoever planned before us.
+		name := place.ClaimName(b, i, 0)
+		for attempt := 1; taken[name] && attempt <= len(w.Claims); attempt++ {
+			name = place.ClaimName(b, i, attempt)
+		}
+		taken[name] = true
+		claim := place.Claim(b, pool, class, name)
+		made, err := p.Store.CreateClaim(ctx, claim)
+		switch kube.CodeOf(err) {
+		case "":
+			p.World.AssumeClaim(made)
+			p.Observe.ClaimCreated(made, b)
+			p.Mark(PointClaimCreated)
+		case kube.Exists:
+			p.Log.Info("the claim exists already", "NodeClaim", claim.Name)
+		default:
+			p.Log.Error(err, "could not write a claim; will plan again", "NodeClaim", claim.Name, "NodePool", b.Pool)
+			continue
+		}
+		for _, pod := range b.Pods {
+			p.Observe.Nominated(podOf(w, pod), "nodeclaim/"+claim.Name)
+		}
+	}
+}
+
+func (p *provisioner) nominate(plan place.Plan) {
+	until := p.Now().Add(max(nomination, 2*p.Settings.BatchMax))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range plan.Fits {
+		if f.Node != "" {
+			p.nominated[f.Node] = until
+		}
+	}
+	now := p.Now()
+	for n, t := range p.nominated {
+		if now.After(t) {
+			delete(p.nominated, n)
+		}
+	}
+}
+
+func poolAndClass(w model.World, name string) (model.Pool, model.Class, bool) {
+	for _, p := range w.Pools {
+		if p.Name != name {
+			continue
+		}
+		if c := classOf(w, p.Class); c != nil {
+			return p, *c, true
+		}
+	}
+	return model.Pool{}, model.Class{}, false
+}
+
+func classOf(w model.World, ref model.ClassRef) *model.Class {
+	for i := range w.Classes {
+		if w.Classes[i].Ref == ref {
+			return &w.Classes[i]
+		}
+	}
+	return nil
+}
+
+func poolOf(w model.World, name string) *model.Pool {
+	for i := range w.Pools {
+		if w.Pools[i].Name == name {
+			return &w.Pools[i]
+		}
+	}
+	return nil
+}
+
+func podOf(w model.World, key model.PodKey) model.Pod {
+	for i := range w.Pods {
+		if w.Pods[i].Key() == key {
+			return w.Pods[i]
+		}
+	}
+	return model.Pod{Namespace: key.Namespace, Name: key.Name}
+}

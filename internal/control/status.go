@@ -1,0 +1,164 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/ready"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// classEvery is how often a class that is right is inspected again: images and subnets change behind our back.
+const classEvery = 5 * time.Minute
+
+// classRetry is how often one that is not right is.
+const classRetry = 15 * time.Second
+
+// classes keeps the status of every class, and its finalizer, up to date.
+func (c *Controller) classes(ctx context.Context) time.Duration {
+	w := c.World.Snapshot()
+	var next time.Duration
+	for i := range w.Classes {
+		class := w.Classes[i]
+		users := claimsOf(w, class.Ref)
+		// The generation is part of the key: an edit is looked at once, not when the old status would be due.
+		key := fmt.Sprintf("class/%s/%d/%t", class.Ref, class.Generation, class.Deleting)
+		next = sooner(next, c.others.start(ctx, key, func(ctx context.Context) error {
+			if class.Deleting {
+				return c.releaseClass(ctx, class, users)
+			}
+			return c.inspectClass(ctx, class)
+		}))
+	}
+	return next
+}
+
+func claimsOf(w model.World, ref model.ClassRef) []string {
+	var out []string
+	for i := range w.Claims {
+		if w.Claims[i].Class == ref {
+			out = append(out, w.Claims[i].Name)
+		}
+	}
+	return out
+}
+
+func (c *Controller) releaseClass(ctx context.Context, class model.Class, users []string) error {
+	if !slices.Contains(class.Finalizers, ready.ClassFinalizer) {
+		return nil
+	}
+	if len(users) > 0 {
+		c.Observe.ClassWaits(class, users)
+		return &later{after: classRetry, err: fmt.Errorf("%s: %d claims still use it", class.Ref, len(users))}
+	}
+	return ignore(c.Store.PatchClass(ctx, class.Ref, kube.ClassPatch{DropFinalizer: true}), kube.NotFound)
+}
+
+func (c *Controller) inspectClass(ctx context.Context, class model.Class) error {
+	cluster, err := c.Store.Cluster(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := c.Market.Inspect(ctx, class, cluster.Version)
+	if err != nil {
+		c.Observe.CloudError("Inspect", err)
+		c.Log.Error(err, "could not ask the cloud about a class; its status stays as it is", "class", class.Ref.String())
+		report = unreachable(class, err)
+	}
+	p := kube.ClassPatch{
+		Conditions:        model.Changed(class.Conditions, ready.Class(class, report.Conditions), c.Now()),
+		AddFinalizer:      !slices.Contains(class.Finalizers, ready.ClassFinalizer),
+		Images:            report.Images,
+		KubernetesVersion: report.KubernetesVersion,
+		Annotations:       ready.ClassAnnotations(class),
+	}
+	if slices.EqualFunc(p.Images, class.Images, sameImage) {
+		p.Images = nil
+	}
+	if p.KubernetesVersion == class.KubernetesVersion {
+		p.KubernetesVersion = ""
+	}
+	if len(p.Conditions)+len(p.Images)+len(p.Annotations) > 0 || p.AddFinalizer || p.KubernetesVersion != "" {
+		if err := ignore(c.Store.PatchClass(ctx, class.Ref, p), kube.NotFound); err != nil {
+			return err
+		}
+	}
+	after := classEvery
+	for _, x := range report.Conditions {
+		if x.Status != model.True {
+			after = classRetry
+		}
+	}
+	return &later{after: after, err: errFresh}
+}
+
+// unreachable keeps what is known about a class that was ready; one never inspected is Unknown, with the reason.
+func unreachable(class model.Class, err error) cloud.Report {
+	r := cloud.Report{Images: class.Images, KubernetesVersion: class.KubernetesVersion}
+	for _, x := range class.Conditions {
+		if x.Type != model.Ready && x.ObservedGeneration == class.Generation {
+			r.Conditions = append(r.Conditions, x)
+		}
+	}
+	if len(r.Conditions) == 0 {
+		r.Conditions = []model.Condition{{Type: model.ValidationSucceeded, Status: model.Unknown, Reason: "CloudUnreachable", Message: err.Error()}}
+	}
+	return r
+}
+
+func sameImage(a, b model.Image) bool {
+	return a.ID == b.ID && len(a.Requirements) == len(b.Requirements)
+}
+
+// pools keeps the status of every pool up to date: what its nodes add up to, whether it may buy, its drift hash.
+func (c *Controller) pools(ctx context.Context) time.Duration {
+	w := c.World.Snapshot()
+	var next time.Duration
+	for i := range w.Pools {
+		pool := w.Pools[i]
+		if pool.Deleting {
+			next = sooner(next, c.emptyPool(ctx, w, pool))
+			continue
+		}
+		class := classOf(w, pool.Class)
+		sum, nodes := ready.Usage(w, pool.Name)
+		p := kube.PoolPatch{Conditions: model.Changed(pool.Conditions, ready.Pool(pool, class), c.Now()), Annotations: ready.PoolAnnotations(pool)}
+		if nodes != pool.StatusNodes {
+			p.Nodes = &nodes
+		}
+		if !ready.SameUsage(sum, pool.StatusResources) {
+			p.Resources = &sum
+		}
+		c.Observe.PoolUsage(pool, sum, nodes)
+		if len(p.Conditions)+len(p.Annotations) == 0 && p.Nodes == nil && p.Resources == nil {
+			continue
+		}
+		if class != nil {
+			p.ClassGeneration = class.Generation
+		}
+		next = sooner(next, c.others.start(ctx, "pool/"+pool.Name, func(ctx context.Context) error {
+			return ignore(c.Store.PatchPool(ctx, pool.Name, p), kube.NotFound)
+		}))
+	}
+	return next
+}
+
+// emptyPool sends a deleted pool's claims away; with the default background deletion the cluster does it as well, but a
+// pool deleted with its dependents orphaned must not leave machines running that no rule covers any more.
+func (c *Controller) emptyPool(ctx context.Context, w model.World, pool model.Pool) time.Duration {
+	var next time.Duration
+	for i := range w.Claims {
+		claim := w.Claims[i]
+		if claim.Pool != pool.Name || claim.Deleting() {
+			continue
+		}
+		next = sooner(next, c.claims.start(ctx, claim.Name, func(ctx context.Context) error {
+			return ignore(c.Store.DeleteClaim(ctx, claim.Name), kube.NotFound)
+		}))
+	}
+	return next
+}

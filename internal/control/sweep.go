@@ -1,0 +1,78 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// sweepEvery is how often orphans are looked for on the cloud's side beyond its list of machines.
+const sweepEvery = 2 * time.Minute
+
+// sweep takes away what belongs to nobody: machines without a claim, nodes without a machine or a claim, tokens without a
+// claim, and what older versions or failed deletions left behind at the cloud.
+func (c *Controller) sweep(ctx context.Context) time.Duration {
+	w := c.World.Snapshot()
+	next := sweepEvery
+	orphans := lifecycle.Orphans(w, c.World.ListedAt(), c.Now(), c.Settings.OrphanAge)
+	for _, m := range orphans.Machines {
+		next = sooner(next, c.others.start(ctx, "machine/"+m.Name, func(ctx context.Context) error {
+			c.Observe.Orphan("instance", m.Name)
+			if err := c.Market.Terminate(ctx, m.ID); err != nil && cloud.CodeOf(err) != cloud.NotFound {
+				return &later{after: retryAfter(err), err: err}
+			}
+			c.askCloud()
+			return nil
+		}))
+	}
+	for _, n := range orphans.Nodes {
+		next = sooner(next, c.others.start(ctx, "node/"+n.Name, func(ctx context.Context) error {
+			c.Observe.Orphan("node", n.Name)
+			if n.Deleting() {
+				return ignore(c.Store.PatchNode(ctx, n.Name, kube.NodePatch{UID: n.UID, DropFinalizer: true}), kube.NotFound)
+			}
+			return ignore(c.Store.DeleteNode(ctx, n.Name), kube.NotFound)
+		}))
+	}
+	return sooner(next, c.others.start(ctx, "sweep", c.sweepRest))
+}
+
+func (c *Controller) sweepRest(ctx context.Context) error {
+	tokens, err := c.Store.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	// The picture is taken after the list: a token in the list whose claim is not in the picture has none.
+	w := c.World.Snapshot()
+	for _, uid := range tokens {
+		if slices.ContainsFunc(w.Claims, func(x model.Claim) bool { return x.UID == uid && !x.Is(model.Registered) }) {
+			continue
+		}
+		if err := c.Store.DropToken(ctx, uid); err != nil {
+			return err
+		}
+	}
+	if c.Sweeper == nil {
+		return &later{after: sweepEvery, err: errFresh}
+	}
+	strays, err := c.Sweeper.Strays(ctx)
+	if err != nil {
+		c.Observe.CloudError("Strays", err)
+		return &later{after: max(retryAfter(err), sweepEvery), err: err}
+	}
+	for _, s := range strays {
+		if !s.Created.IsZero() && c.Now().Sub(s.Created) < c.Settings.OrphanAge {
+			continue
+		}
+		c.Observe.Orphan(s.Kind, s.ID)
+		if err := c.Sweeper.RemoveStray(ctx, s); err != nil && cloud.CodeOf(err) != cloud.NotFound {
+			return &later{after: max(retryAfter(err), sweepEvery), err: err}
+		}
+	}
+	return &later{after: sweepEvery, err: errFresh}
+}

@@ -1,0 +1,234 @@
+// Package observe answers: what do we tell people?
+//
+// It turns plans, steps and refusals into events on objects, metrics and log lines, under the names that users of
+// Karpenter know. It decides nothing, and nothing in it may fail or block: a decision is never held up by the telling.
+package observe
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/cloud/market"
+	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/disrupt"
+	"github.com/karpenter-aks/karpenter/internal/drain"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Announcer publishes events; kube.Store is one.
+type Announcer interface{ Announce(kube.Event) }
+
+// Recorder tells people. Its methods may be called concurrently.
+type Recorder struct {
+	events  Announcer
+	log     logr.Logger
+	metrics *Metrics
+}
+
+// New makes a recorder. All three are required.
+func New(events Announcer, log logr.Logger, metrics *Metrics) *Recorder {
+	return &Recorder{events: events, log: log, metrics: metrics}
+}
+
+func (r *Recorder) say(about model.Object, typ kube.EventType, reason, format string, args ...any) {
+	r.events.Announce(kube.Event{About: about, Type: typ, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// WatchLost counts a broken connection to the API server.
+func (r *Recorder) WatchLost() { r.metrics.watchLost.Inc() }
+
+// Planned notes a plan and how long making it took.
+func (r *Recorder) Planned(p place.Plan, took time.Duration) {
+	r.metrics.planSeconds.Observe(took.Seconds())
+	r.metrics.unschedulable.Set(float64(len(p.Left)))
+	r.metrics.queueDepth.Set(0)
+	placed := len(p.Fits)
+	for _, b := range p.Buy {
+		placed += len(b.Pods)
+	}
+	if placed+len(p.Left) == 0 {
+		return
+	}
+	r.log.Info("planned", "pods", placed, "nodeclaims", len(p.Buy), "nominated", len(p.Fits), "left", len(p.Left),
+		"price", p.Price.String(), "cut", p.Cut, "took", took.String())
+}
+
+// PlanRefused tells that a plan of ours was unsound and was thrown away.
+func (r *Recorder) PlanRefused(p place.Plan, findings []audit.Finding) {
+	r.metrics.planRefused.Inc()
+	r.log.Error(nil, "an unsound plan was refused; please report this", "findings", fmt.Sprint(findings), "purchases", len(p.Buy))
+}
+
+// ClaimCreated tells of a new claim.
+func (r *Recorder) ClaimCreated(c model.Claim, b place.Purchase) {
+	r.metrics.claimsCreated.WithLabelValues(c.Pool, "provisioned").Inc()
+	best := b.Options[0]
+	r.log.Info("created nodeclaim", "NodeClaim", c.Name, "NodePool", c.Pool, "requests", b.Requests.String(), "pods", len(b.Pods),
+		"best", best.Key.String(), "price", best.Price.String(), "options", len(b.Options))
+}
+
+// Nominated tells a pod where it should go: "node/x" or "nodeclaim/x".
+func (r *Recorder) Nominated(p model.Pod, target string) {
+	r.say(p, kube.Normal, "Nominated", "Pod should schedule on: %s", target)
+}
+
+// Leftovers tells every pod that goes nowhere why, in one event with a reason per pool.
+func (r *Recorder) Leftovers(pods []model.Pod, left []place.Leftover) {
+	byKey := make(map[model.PodKey]model.Pod, len(pods))
+	for _, p := range pods {
+		byKey[p.Key()] = p
+	}
+	counts := map[model.Why]int{}
+	for _, l := range left {
+		counts[l.Why]++
+		if l.Why == model.WhyPoolOptOut {
+			continue // it asked not to run on our nodes: nothing is wrong
+		}
+		p, ok := byKey[l.Pod]
+		if !ok {
+			continue
+		}
+		r.say(p, kube.Warning, "FailedScheduling", "%s", Leftover(l))
+	}
+	r.metrics.ignored.Set(float64(counts[model.WhyPoolOptOut]))
+}
+
+// Launched tells how the purchase of a claim's machine went: every offering that was refused, and the one accepted.
+func (r *Recorder) Launched(c model.Claim, m model.Instance, attempts []market.Attempt, err error) {
+	for _, a := range attempts {
+		labels := []string{m.ImageID, a.Offering.Type, a.Offering.Zone, a.Offering.CapacityType, c.Pool}
+		r.metrics.launchStarts.WithLabelValues(labels...).Inc()
+		if a.Err == nil {
+			continue
+		}
+		r.metrics.launchFailures.WithLabelValues(append(labels, "sync", string(cloud.CodeOf(a.Err)))...).Inc()
+		r.log.Info("the cloud refused an offering", "NodeClaim", c.Name, "offering", a.Offering.String(), "code", cloud.CodeOf(a.Err), "error", a.Err.Error())
+	}
+	if err != nil {
+		r.CloudError("Launch", err)
+		if code := cloud.CodeOf(err); code == cloud.NoCapacity || code == cloud.Quota {
+			r.say(c, kube.Warning, "InsufficientCapacityError", "NodeClaim %s event: %s", c.Name, err)
+		}
+	}
+}
+
+// NodeStep tells that a node was registered or initialized.
+func (r *Recorder) NodeStep(c model.Claim, s lifecycle.Step) {
+	switch s.Do {
+	case lifecycle.Register:
+		r.metrics.nodesCreated.WithLabelValues(c.Pool).Inc()
+		r.log.Info("registered nodeclaim", "NodeClaim", c.Name, "Node", s.Node.Name)
+	case lifecycle.Initialize:
+		r.log.Info("initialized nodeclaim", "NodeClaim", c.Name, "Node", s.Node.Name)
+	}
+}
+
+// ClaimDeleted tells that we gave up on a claim, or end it, and why.
+func (r *Recorder) ClaimDeleted(c model.Claim, s lifecycle.Step) {
+	r.metrics.claimsDisrupted.WithLabelValues(c.Pool, disruptionReason(s.Why)).Inc()
+	r.log.Info("deleting nodeclaim", "NodeClaim", c.Name, "why", s.Why, "message", s.Message)
+	switch s.Why {
+	case model.WhyClassNotReady, model.WhyClassGone:
+		r.say(c, kube.Warning, "NodeClassNotReady", "NodeClaim %s event: %s", c.Name, s.Message)
+	case model.WhyInstanceFailed, model.WhyNoCapacity:
+		r.say(c, kube.Warning, "InsufficientCapacityError", "NodeClaim %s event: %s", c.Name, s.Message)
+	case model.WhyLaunchTimeout, model.WhyRegisterTimeout, model.WhyLaunchFailed:
+		r.say(c, kube.Warning, "LaunchFailed", "NodeClaim %s was given up: %s", c.Name, s.Message)
+	case model.WhyExpired, model.WhyEmpty:
+		r.say(c, kube.Normal, "DisruptionTerminating", "Disrupting NodeClaim: %s", title(s.Why))
+	}
+}
+
+// ClaimFinished counts a claim that is gone with everything that belonged to it.
+func (r *Recorder) ClaimFinished(c model.Claim, now time.Time) {
+	r.metrics.claimsTerminated.WithLabelValues(c.Pool).Inc()
+	if c.Deleting() {
+		r.metrics.claimTermination.WithLabelValues(c.Pool).Observe(now.Sub(c.DeletedAt).Seconds())
+	}
+	r.log.Info("deleted nodeclaim", "NodeClaim", c.Name)
+}
+
+// CloudError counts a refusal of the cloud by operation and code.
+func (r *Recorder) CloudError(operation string, err error) {
+	r.metrics.cloudErrors.WithLabelValues(operation, string(cloud.CodeOf(err))).Inc()
+}
+
+// Draining tells what holds a leaving node.
+func (r *Recorder) Draining(n model.Node, s drain.Step) {
+	for _, x := range s.Waiting {
+		if x.Why == model.WhyPDB || x.Why == model.WhyDoNotDisrupt {
+			r.say(n, kube.Warning, "FailedDraining", "Failed to drain node, pod %s: %s", x.Pod, orWord(x.Detail, string(x.Why)))
+			return
+		}
+	}
+	if s.Drained && !s.Detached {
+		r.say(n, kube.Normal, "AwaitingVolumeDetachment", "Awaiting deletion of VolumeAttachments bound to node")
+	}
+}
+
+// PodRemoved tells that a pod was asked to leave its node, or why it may not.
+func (r *Recorder) PodRemoved(n model.Node, x drain.Removal, err error) {
+	pod := model.Pod{Namespace: x.Pod.Namespace, Name: x.Pod.Name, UID: x.UID}
+	switch code := kube.CodeOf(err); code {
+	case "":
+		r.metrics.evictions.WithLabelValues("200").Inc()
+		r.say(pod, kube.Normal, "Evicted", "Evicted pod: %s", title(x.Why))
+		r.log.V(1).Info("evicted", "Pod", x.Pod.String(), "Node", n.Name, "force", x.Force)
+	case kube.Blocked:
+		r.metrics.evictions.WithLabelValues("429").Inc()
+		r.say(n, kube.Warning, "FailedDraining", "Failed to drain node, pod %s: %s", x.Pod, err)
+	default:
+		r.metrics.evictions.WithLabelValues(string(code)).Inc()
+	}
+}
+
+// NodeDrained tells that nothing holds the node any more.
+func (r *Recorder) NodeDrained(n model.Node) {
+	r.metrics.nodesDrained.WithLabelValues(n.Labels[model.LabelPool]).Inc()
+	r.metrics.nodesTerminated.WithLabelValues(n.Labels[model.LabelPool]).Inc()
+	r.log.Info("drained node", "Node", n.Name)
+}
+
+// Kept tells people which nodes stay although they could be wanted gone. Only what a person would ask about is said.
+func (r *Recorder) Kept(kept []disrupt.Kept) {
+	for _, k := range kept {
+		if k.Why == model.WhyDoNotDisrupt || k.Why == model.WhyPDB || k.Why == model.WhyBudget {
+			r.say(model.Claim{Name: k.Claim}, kube.Normal, "DisruptionBlocked", "%s", orWord(k.Detail, string(k.Why)))
+		}
+	}
+}
+
+// Disrupted tells that a healthy node's claim is being deleted by our own choice.
+func (r *Recorder) Disrupted(claim string, m disrupt.Move) {
+	r.metrics.decisions.WithLabelValues("delete", disruptionReason(m.Why)).Inc()
+	r.log.Info("disrupting node", "NodeClaim", claim, "why", m.Why, "saves", m.Saves.String())
+	r.say(model.Claim{Name: claim}, kube.Normal, "DisruptionTerminating", "Disrupting NodeClaim: %s", title(m.Why))
+}
+
+// ClassWaits tells why a deleted class is still there.
+func (r *Recorder) ClassWaits(c model.Class, users []string) {
+	r.say(c, kube.Normal, "WaitingOnNodeClaimTermination", "Waiting on NodeClaim termination for %s", list(users, 5))
+}
+
+// PoolUsage shows what a pool's nodes add up to, and its limits.
+func (r *Recorder) PoolUsage(p model.Pool, sum model.Resources, nodes int64) {
+	for name, v := range p.Limits {
+		r.metrics.poolLimit.WithLabelValues(p.Name, name).Set(inUnits(name, v))
+	}
+	for _, name := range sum.Names() {
+		r.metrics.poolUsage.WithLabelValues(p.Name, name).Set(inUnits(name, sum.Get(name)))
+	}
+	r.metrics.poolUsage.WithLabelValues(p.Name, model.ResourceNodes).Set(float64(nodes))
+}
+
+// Orphan tells that something belonging to nobody is taken away.
+func (r *Recorder) Orphan(kind, name string) {
+	r.metrics.orphans.WithLabelValues(kind).Inc()
+	r.log.Info("removing what belongs to no claim", "kind", kind, "name", name)
+}
