@@ -68,8 +68,10 @@ func (c *casebook) register(n model.Node) Step {
 	ch.Labels[model.LabelRegistered] = "true"
 	ch.Annotations = maps.Clone(c.Claim.Annotations)
 	delete(ch.Annotations, lastApplied)
+	// The machine registered with the startup taints in the same breath as with the unregistered one. Their owners may
+	// have taken them away since, so they are not put back: that could keep the node shut for ever.
 	if n.Labels[model.LabelDoNotSyncTaints] != "true" {
-		ch.AddTaints = slices.Concat(c.Claim.Taints, c.Claim.StartupTaints)
+		ch.AddTaints = slices.Clone(c.Claim.Taints)
 	}
 	s := Step{Do: Register, Why: model.WhyNodeRegistered, Node: ch, After: c.after}
 	s.Conditions = c.changed(

@@ -50,7 +50,7 @@ type View struct {
 // Do is a verb of a Step.
 type Do string
 
-// The verbs. Conditions, Drop and ClaimLabels of a Step are written to the claim whatever the verb.
+// The verbs. Conditions, Drop, ClaimLabels and ClaimAnnotations of a Step are written to the claim whatever the verb.
 const (
 	Wait         Do = "wait"          // nothing to do until something changes or After has passed
 	AddFinalizer Do = "add-finalizer" // before anything is bought: what we create we must be able to find and remove
