@@ -102,6 +102,7 @@ type Controller struct {
 	// mu guards the fields below. It is never held while a door is called.
 	mu        sync.Mutex
 	nominated map[string]time.Time // node name → until when waiting pods are expected there; lost on restart at no harm
+	strays    map[string]time.Time // stray id → when it was first seen; lost on restart at no harm
 	relist    chan struct{}
 }
 

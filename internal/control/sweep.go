@@ -65,14 +65,34 @@ func (c *Controller) sweepRest(ctx context.Context) error {
 		c.Observe.CloudError("Strays", err)
 		return &later{after: max(retryAfter(err), sweepEvery), err: err}
 	}
-	for _, s := range strays {
-		if !s.Created.IsZero() && c.Now().Sub(s.Created) < c.Settings.OrphanAge {
-			continue
-		}
+	for _, s := range c.ripe(strays) {
 		c.Observe.Orphan(s.Kind, s.ID)
 		if err := c.Sweeper.RemoveStray(ctx, s); err != nil && cloud.CodeOf(err) != cloud.NotFound {
 			return &later{after: max(retryAfter(err), sweepEvery), err: err}
 		}
 	}
 	return &later{after: sweepEvery, err: errFresh}
+}
+
+// ripe returns the strays that have been there for as long as orphans must be. A cloud's index may lag, so that what
+// looks like a stray belongs to a machine that is being made: one look is not believed. What is remembered is lost on
+// restart, which only delays the sweeping.
+func (c *Controller) ripe(strays []cloud.Stray) []cloud.Stray {
+	now := c.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := make(map[string]time.Time, len(strays))
+	var out []cloud.Stray
+	for _, s := range strays {
+		since, known := c.strays[s.ID]
+		if !known {
+			since = now
+		}
+		first[s.ID] = since
+		if now.Sub(since) >= c.Settings.OrphanAge {
+			out = append(out, s)
+		}
+	}
+	c.strays = first
+	return out
 }
