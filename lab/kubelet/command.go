@@ -10,6 +10,19 @@ import (
 // compound are the words that begin what only a shell can run.
 var compound = []string{"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "{", "}", "[[", "select", "eval", "source", "."}
 
+// joined refuses what needs a shell to know: a change of variables, or the entry point, that happens in another process
+// or only if another command fails or succeeds.
+func joined(words []word, before, after string) error {
+	changes := words[0].assign > 0 && !calls(words) || slices.Contains([]string{"export", "set", "unset"}, words[0].text)
+	switch {
+	case changes && (slices.Contains([]string{"&&", "||", "|"}, before) || after == "|" || after == "&"):
+		return fmt.Errorf("a change of variables joined to another command by %s is beyond this image's reader", strings.TrimSpace(before+" "+after))
+	case calls(words) && (before == "||" || before == "|"):
+		return fmt.Errorf("%s is called only if another command fails, or with its output", entryPoint)
+	}
+	return nil
+}
+
 // run takes one command as bash would: assignments change variables, export marks them, a call of the entry point ends
 // the reading. called reports that, and env is then what the entry point finds in its environment.
 func (s *shell) run(words []word) (env map[string]string, called bool, err error) {

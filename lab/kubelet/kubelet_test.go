@@ -16,6 +16,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -307,6 +308,32 @@ func TestPodsStop(t *testing.T) {
 		if got := p.due.Sub(now); got != c.want {
 			t.Errorf("%q: told twice: %v", c.annotation, got)
 		}
+	}
+}
+
+func TestCloseLeavesNothingRunning(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	h, err := New(Config{Admin: nowhere(), Resolve: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := authority(t)
+	for i := range 5 {
+		h.Boot(lab.Machine{Name: fmt.Sprintf("Tries-%d", i), CustomData: script(ca, nil)})
+		h.Boot(lab.Machine{Name: fmt.Sprintf("fails-%d", i)})
+	}
+	h.Halt("tries-0")
+	h.Boot(lab.Machine{Name: "tries-0", CustomData: script(ca, nil)})
+	h.Halt("fails-0")
+	h.Halt("unheard-of")
+	h.Warn("fails-1", "Preempt", time.Unix(0, 0))
+	if got := len(h.On()); got != 9 {
+		t.Errorf("%d machines are on: %v", got, h.On())
+	}
+	h.Close()
+	h.Boot(lab.Machine{Name: "late"})
+	if log := h.BootLog("late"); log != nil {
+		t.Errorf("a closed host boots machines: %v", log)
 	}
 }
 

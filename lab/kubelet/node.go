@@ -225,8 +225,22 @@ func (m *machine) renewLease(ctx context.Context, now time.Time) {
 		return
 	}
 	n.lease = nil // read it again
+	if apierrors.IsNotFound(err) && m.nodeGone(ctx) {
+		return
+	}
 	m.heartbeatFailed("lease", err)
 	n.leaseDue = now.Add(min(m.retryIn(), m.host.cfg.LeaseEvery))
+}
+
+// nodeGone asks whether the node object this machine registered is there; its lease goes with it. Without this look, lease
+// and garbage collector would chase each other for ever.
+func (m *machine) nodeGone(ctx context.Context) bool {
+	node, err := m.kube.core.Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+	m.node.gone = apierrors.IsNotFound(err) || err == nil && node.UID != m.node.object.UID
+	if m.node.gone {
+		m.log.say("the node object is gone; a kubelet does not make it again")
+	}
+	return m.node.gone
 }
 
 func (m *machine) newLease(now time.Time) *coordv1.Lease {

@@ -42,6 +42,7 @@ type podRun struct {
 	requests corev1.ResourceList
 	ip       string
 	started  time.Time // its containers
+	gates    bool      // a readiness gate changed: the status must be written again
 	last     corev1.PodStatus
 	failures int // of writes, in a row
 }
@@ -74,6 +75,9 @@ func (m *machine) takePod(n podNews, now time.Time) {
 		m.pods[n.pod.UID] = p
 	default:
 		p.pod = n.pod
+		if p.step == running && gatesOpen(p.pod) != gatesOpen(&corev1.Pod{Spec: p.pod.Spec, Status: p.last}) {
+			p.gates, p.due = true, now
+		}
 	}
 	if n.pod.DeletionTimestamp != nil && p.step != released {
 		m.leave(p, now)
@@ -166,6 +170,11 @@ func (m *machine) act(ctx context.Context, p *podRun, now time.Time) {
 			p.started = time.Time{}
 		}
 	case running:
+		if p.gates {
+			p.gates, p.due = false, p.endsAt()
+			err = m.write(ctx, p, m.runningStatus(p, p.started))
+			break
+		}
 		if err = m.write(ctx, p, finalStatus(p, now)); err == nil {
 			p.step = ended
 			m.noteCilium()
@@ -192,7 +201,7 @@ func (m *machine) acted(p *podRun, before step, err error, now time.Time) {
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 		m.drop(p)
 	default:
-		p.step = before
+		p.step, p.gates = before, before == running && (p.endsAt().IsZero() || p.endsAt().After(now))
 		p.failures++
 		p.due = now.Add(min(retryFirst<<min(p.failures, 6), retryLast))
 		if errors.Is(err, context.Canceled) {

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,22 +49,25 @@ func (m *machine) runningStatus(p *podRun, now time.Time) corev1.PodStatus {
 		s.ContainerStatuses = append(s.ContainerStatuses, runs(p, c, now))
 	}
 	missing := map[corev1.PodConditionType]string{}
-	for _, gate := range p.pod.Spec.ReadinessGates {
-		if !holds(p.pod, gate.ConditionType) {
-			missing[corev1.PodReady] = "ReadinessGatesNotReady"
-		}
+	if !gatesOpen(p.pod) {
+		missing[corev1.PodReady] = "ReadinessGatesNotReady"
 	}
 	s.Conditions = conditions(now, missing)
+	for _, c := range p.pod.Status.Conditions { // the gates themselves, which others write; said again unchanged
+		if slices.Contains(p.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: c.Type}) {
+			s.Conditions = append(s.Conditions, c)
+		}
+	}
 	return s
 }
 
-func holds(pod *corev1.Pod, typ corev1.PodConditionType) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == typ {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+// gatesOpen reports whether all readiness gates of the pod hold.
+func gatesOpen(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool {
+		return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == g.ConditionType && c.Status == corev1.ConditionTrue
+		})
+	})
 }
 
 // finalStatus is a pod whose containers have ended well.

@@ -33,9 +33,13 @@ func environment(script []byte) (map[string]string, error) {
 		return nil, fmt.Errorf("custom data does not begin with #!: cloud-init would not run it")
 	}
 	sh := &shell{src: string(script), vars: map[string]string{}, exported: map[string]bool{}}
+	before := "" // the operator that joins the command to the one before it
 	for {
 		line := 1 + strings.Count(sh.src[:sh.pos], "\n")
-		words, end, err := sh.command()
+		words, after, err := sh.command()
+		if err == nil && len(words) > 0 {
+			err = joined(words, before, after)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
@@ -43,11 +47,13 @@ func environment(script []byte) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		if called {
+		switch {
+		case called:
 			return env, nil
-		}
-		if end {
+		case after == "":
 			return nil, fmt.Errorf("the script never calls %s", entryPoint)
+		case len(words) > 0:
+			before = after
 		}
 	}
 }
@@ -61,41 +67,40 @@ type shell struct {
 	all      bool // set -a: every assignment exports
 }
 
-// command reads the words up to the end of a command. end reports that the script ends with it.
-func (s *shell) command() (words []word, end bool, err error) {
+// command reads the words up to the end of a command, and the operator that ends it: a newline, one of ; & && | ||, or
+// "" at the end of the script.
+func (s *shell) command() (words []word, after string, err error) {
 	for s.pos < len(s.src) {
 		switch c := s.src[s.pos]; {
 		case c == ' ' || c == '\t' || c == '\r' && strings.HasPrefix(s.src[s.pos:], "\r\n"):
 			if c == '\r' {
-				return nil, false, fmt.Errorf("a carriage return before the end of the line becomes part of the last word")
+				return nil, "", fmt.Errorf("a carriage return before the end of the line becomes part of the last word")
 			}
 			s.pos++
 		case strings.HasPrefix(s.src[s.pos:], "\\\n"):
 			s.pos += 2
-		case c == '\n' || c == ';':
-			s.pos++
-			return words, false, nil
-		case c == '&' || c == '|':
-			s.pos++
-			if s.pos < len(s.src) && s.src[s.pos] == c {
-				s.pos++
+		case strings.IndexByte("\n;&|", c) >= 0:
+			after = string(c)
+			if rest := s.src[s.pos+1:]; (c == '&' || c == '|') && rest != "" && rest[0] == c {
+				after += after
 			}
-			if len(words) == 0 {
-				return nil, false, fmt.Errorf("syntax error near unexpected token %q", c)
+			s.pos += len(after)
+			if len(words) == 0 && c != '\n' {
+				return nil, "", fmt.Errorf("syntax error near unexpected token %q", after)
 			}
-			return words, false, nil
+			return words, after, nil
 		case c == '#':
 			s.skipComment()
 		case c == '(' || c == ')':
-			return nil, false, fmt.Errorf("syntax error near unexpected token %q", c)
+			return nil, "", fmt.Errorf("syntax error near unexpected token %q", c)
 		case c == '<' || c == '>':
 			if err := s.redirect(); err != nil {
-				return nil, false, err
+				return nil, "", err
 			}
 		default:
 			w, err := s.word()
 			if err != nil {
-				return nil, false, err
+				return nil, "", err
 			}
 			if isDigits(w.text) && s.pos < len(s.src) && (s.src[s.pos] == '>' || s.src[s.pos] == '<') {
 				continue // the number of a redirected file
@@ -103,7 +108,7 @@ func (s *shell) command() (words []word, end bool, err error) {
 			words = append(words, w)
 		}
 	}
-	return words, true, nil
+	return words, "", nil
 }
 
 func (s *shell) skipComment() {
@@ -166,10 +171,15 @@ func (s *shell) word() (word, error) {
 			s.pos += 2
 			plain = false
 		case c == '$' || c == '`':
+			if rest := s.src[s.pos+1:]; c == '$' && rest != "" && (rest[0] == '\'' || rest[0] == '"') {
+				return w, fmt.Errorf("$%c quotes are beyond this image's reader", rest[0])
+			}
 			if err := s.expand(&out); err != nil {
 				return w, err
 			}
 			plain = false
+		case c == '~' && (out.Len() == 0 || w.assign > 0):
+			return w, fmt.Errorf("an unquoted ~ is beyond this image's reader")
 		default:
 			if c == '=' && plain && w.assign == 0 && isName(out.String()) {
 				w.assign = out.Len()
@@ -234,6 +244,9 @@ func (s *shell) expand(out *strings.Builder) error {
 		s.pos++
 	}
 	name := s.src[from:s.pos]
+	if strings.HasPrefix(s.src[s.pos:], "\\\n") {
+		return fmt.Errorf("$%s goes on in the next line: only a whole $NAME is understood", name)
+	}
 	if braced {
 		if name == "" || s.pos >= len(s.src) || s.src[s.pos] != '}' {
 			return fmt.Errorf("${%s…: only ${NAME} is understood", name)
@@ -241,6 +254,9 @@ func (s *shell) expand(out *strings.Builder) error {
 		s.pos++
 	}
 	if name == "" {
+		if s.pos < len(s.src) && strings.IndexByte("0123456789@*#?-$!", s.src[s.pos]) >= 0 {
+			return fmt.Errorf("$%c is beyond this image's reader: only $NAME is understood", s.src[s.pos])
+		}
 		out.WriteByte('$')
 		return nil
 	}

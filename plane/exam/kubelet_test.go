@@ -23,6 +23,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -56,6 +57,7 @@ func TestMachines(t *testing.T) {
 	t.Run("runs daemons and pods the scheduler binds, and lets them go gracefully", y.testRuns)
 	t.Run("runs a job to its end", y.testJob)
 	t.Run("rejects what does not fit", y.testRejects)
+	t.Run("heeds readiness gates", y.testGates)
 	t.Run("takes over a node that exists", y.testAdopts)
 	t.Run("shows a coming spot eviction", y.testPreempt)
 	t.Run("its node goes when it is switched off", y.testHalt)
@@ -65,7 +67,12 @@ func TestMachines(t *testing.T) {
 
 func open(t *testing.T) *yard {
 	t.Helper()
-	p := planetest.Start(t, serverName)
+	return beside(t, planetest.Start(t, serverName), time.Millisecond)
+}
+
+// beside puts machines beside a plane; gone is when the node of a machine that is off is deleted.
+func beside(t *testing.T, p *plane.Plane, gone time.Duration) *yard {
+	t.Helper()
 	cfg, err := p.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +82,7 @@ func open(t *testing.T) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := kubelet.New(kubelet.Config{Admin: cfg, NodeGone: time.Millisecond, Resolve: func(host string) string {
+	host, err := kubelet.New(kubelet.Config{Admin: cfg, NodeGone: gone, Resolve: func(host string) string {
 		if host == serverName+":443" {
 			return p.Address()
 		}
@@ -360,6 +367,24 @@ func (y *yard) testRejects(t *testing.T) {
 	}
 }
 
+func (y *yard) testGates(t *testing.T) {
+	y.host.Boot(y.machine("gated", nil))
+	defer y.host.Halt("gated")
+	y.node(t, "gated", "ready without startup taint", usable)
+	p := podFor("gated", "gated", "0")
+	p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "test/gate"}}
+	y.create(t, p)
+	p = y.pod(t, "gated", "running", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+	if podReady(p) {
+		t.Error("ready although its gate is not open")
+	}
+	open := []byte(`{"status":{"conditions":[{"type":"test/gate","status":"True"}]}}`)
+	if _, err := y.api.CoreV1().Pods("default").Patch(t.Context(), "gated", types.StrategicMergePatchType, open, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	y.pod(t, "gated", "ready", podReady)
+}
+
 func (y *yard) testAdopts(t *testing.T) {
 	_, err := y.api.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "known", Labels: map[string]string{"old": "yes"}}}, metav1.CreateOptions{})
 	if err != nil {
@@ -428,6 +453,47 @@ func (y *yard) testNeverJoins(t *testing.T) {
 				t.Errorf("joined all the same: %v", err)
 			}
 		})
+	}
+}
+
+// TestMachinesOutliveTheirControlPlane kills the control plane under a machine, and then restarts the machine itself.
+func TestMachinesOutliveTheirControlPlane(t *testing.T) {
+	cfg := plane.Config{Dir: t.TempDir(), ExtraSANs: []string{serverName}}
+	p, err := plane.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { p.Stop() }()
+	y := beside(t, p, time.Hour)
+	y.letIn(t, rightToken)
+	m := y.machine("stays", map[string]string{"KUBELET_FLAGS": "--cloud-provider=external --register-with-taints=test/only=stays:NoSchedule"})
+	y.host.Boot(m)
+	before := y.node(t, "stays", "ready and initialized", usable)
+	y.create(t, podFor("stays", "first", "100m"))
+	first := y.pod(t, "first", "running", podReady)
+
+	address := p.Address()
+	p.Kill()
+	<-p.Done()
+	if p, err = plane.Start(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if p.Address() != address {
+		t.Fatalf("the control plane moved from %s to %s: someone took its port", address, p.Address())
+	}
+	y.create(t, podFor("stays", "second", "100m"))
+	y.pod(t, "second", "running", podReady)
+
+	y.host.Halt("stays")
+	y.host.Boot(m)
+	y.logged(t, "stays", "taken over")
+	y.create(t, podFor("stays", "third", "100m"))
+	y.pod(t, "third", "running", podReady)
+	if again := y.pod(t, "first", "running", podReady); again.UID != first.UID || again.Status.PodIP != first.Status.PodIP {
+		t.Errorf("the first pod was replaced: %s at %s, was %s at %s", again.UID, again.Status.PodIP, first.UID, first.Status.PodIP)
+	}
+	if after := y.node(t, "stays", "ready", ready); after.UID != before.UID {
+		t.Error("the node was replaced")
 	}
 }
 
