@@ -279,31 +279,27 @@ func TestFailuresAreUsedUp(t *testing.T) {
 }
 
 func TestLatencyDelaysEveryAnswer(t *testing.T) {
-	w, c := slowWorld(t, arm.Knobs{})
-	w.bearer() // before it gets slow
-	w.turn(func(k *arm.Knobs) { k.Latency = arm.Duration(3 * time.Second) })
-	done := make(chan error)
-	asked := make(chan struct{})
-	after := c.After
-	slow := newWorld(t, func(cfg *arm.Config) {
+	c := &clock{now: time.Now()}
+	asked := make(chan time.Duration)
+	w := newWorld(t, func(cfg *arm.Config) {
 		cfg.Knobs = arm.Knobs{Latency: arm.Duration(3 * time.Second)}
 		cfg.After = func(d time.Duration, f func()) func() bool {
-			if d != 3*time.Second {
-				t.Errorf("delayed by %v", d)
-			}
-			stop := after(d, f)
-			asked <- struct{}{}
+			stop := c.After(d, f)
+			asked <- d
 			return stop
 		}
 	})
+	done := make(chan error)
 	go func() {
-		resp, err := slow.srv.Client().Get(slow.srv.URL + "/api/retail/prices")
+		resp, err := w.srv.Client().Get(w.srv.URL + "/api/retail/prices")
 		if err == nil {
 			resp.Body.Close()
 		}
 		done <- err
 	}()
-	<-asked
+	if d := <-asked; d != 3*time.Second {
+		t.Errorf("delayed by %v", d)
+	}
 	select {
 	case err := <-done:
 		t.Fatalf("answered before its time: %v", err)
