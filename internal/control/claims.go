@@ -31,8 +31,11 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 			Claim: claim, Instance: machines[claim.Name], ListedAt: c.World.ListedAt(),
 			Pool: poolOf(w, claim.Pool), Class: classOf(w, claim.Class), Now: now,
 		}
-		if claim.ProviderID != "" {
+		switch {
+		case claim.ProviderID != "":
 			v.Nodes = nodes[claim.ProviderID]
+		case v.Instance != nil: // accepted, but we died before the claim could say so
+			v.Nodes = nodes[v.Instance.ID]
 		}
 		step := lifecycle.Next(v)
 		next = sooner(next, step.After)
@@ -74,7 +77,8 @@ func (c *Controller) do(ctx context.Context, w model.World, v lifecycle.View, st
 	claim := v.Claim
 	log := c.Log.WithValues("NodeClaim", claim.Name, "step", step.Do, "why", step.Why)
 	log.V(1).Info("step")
-	patch := kube.ClaimPatch{UID: claim.UID, Conditions: step.Conditions, DropConditions: step.Drop, Labels: step.ClaimLabels}
+	patch := kube.ClaimPatch{UID: claim.UID, Conditions: step.Conditions, DropConditions: step.Drop, Labels: step.ClaimLabels,
+		Annotations: step.ClaimAnnotations}
 	var err error
 	switch step.Do {
 	case lifecycle.AddFinalizer:
