@@ -16,6 +16,7 @@ type nodeNetwork struct {
 	securityGroup, securityGroupID string   // "" when there is none
 	routeTable                     string   // "" when there is none
 	backendPools                   []string // ids, sorted
+	vnetGUID                       string   // "" unless it was asked for
 }
 
 // build turns an order into the virtual machine to ask Azure for: machine, interface, disk and first-boot script in

@@ -39,6 +39,7 @@ type clients struct {
 	subnets    *armnetwork.SubnetsClient
 	balancers  *armnetwork.LoadBalancersClient
 	groups     *armnetwork.SecurityGroupsClient
+	vnets      *armnetwork.VirtualNetworksClient
 	graph      *armresourcegraph.Client
 	prices     *http.Client
 }
@@ -146,6 +147,7 @@ func newClients(c Config, cred azcore.TokenCredential) (clients, error) {
 		gallery: compute.NewCommunityGalleryImageVersionsClient(), disks: compute.NewDisksClient(),
 		nics: network.NewInterfacesClient(), subnets: network.NewSubnetsClient(),
 		balancers: network.NewLoadBalancersClient(), groups: network.NewSecurityGroupsClient(),
+		vnets: network.NewVirtualNetworksClient(),
 		graph: graph, prices: prices,
 	}, nil
 }

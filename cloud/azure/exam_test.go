@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -81,6 +82,12 @@ const testVersion = "1.37.1"
 
 func newSite(t *testing.T, k arm.Knobs) *site {
 	t.Helper()
+	return newSiteOver(t, k, func(r http.RoundTripper) http.RoundTripper { return r })
+}
+
+// newSiteOver puts wrap between the driver and the network.
+func newSiteOver(t *testing.T, k arm.Knobs, wrap func(http.RoundTripper) http.RoundTripper) *site {
+	t.Helper()
 	s := &site{clock: newClock()}
 	var err error
 	s.cloud, err = arm.New(arm.Config{Knobs: k, Now: s.clock.Now, After: s.clock.After})
@@ -92,6 +99,8 @@ func newSite(t *testing.T, k arm.Knobs) *site {
 	if err := os.WriteFile(token, []byte("assertion"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	client := srv.Client()
+	client.Transport = wrap(client.Transport)
 	c := s.cloud.Config()
 	s.fleet, err = azure.New(azure.Config{
 		SubscriptionID: c.Subscription, TenantID: c.Tenant, ClientID: "client", FederatedTokenFile: token, Location: c.Location,
@@ -99,7 +108,7 @@ func newSite(t *testing.T, k arm.Knobs) *site {
 		Network:      azure.Network{Plugin: "azure", Mode: "overlay", Dataplane: "cilium"},
 		SSHPublicKey: "ssh-rsa AAAAB3NzaC1yc2E lab", MemoryOverheadPercent: 0.075, BillingExtension: true,
 		Endpoints: azure.Endpoints{ResourceManager: srv.URL, AuthorityHost: srv.URL + "/", Audience: srv.URL, RetailPrices: srv.URL},
-		Transport: srv.Client(), Version: "test", Now: s.clock.Now,
+		Transport: client, Version: "test", Now: s.clock.Now,
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -118,6 +118,7 @@ func (f *Fleet) Offerings(ctx context.Context, class model.Class) (model.Catalog
 			if _, ok, _ := f.skus.last(); !ok {
 				return model.Catalog{}, err
 			}
+			f.cfg.Log.Error(err, "Azure told us only part of what it sells; prices or quota are estimates until it does")
 		}
 	} else if now := f.cfg.Now(); f.skus.stale(now) || f.prices.stale(now) || f.usages.stale(now) {
 		f.refreshBehind()

@@ -41,7 +41,7 @@ func (f *Fleet) Launch(ctx context.Context, o cloud.Order) (model.Instance, erro
 	}
 	if err != nil {
 		t := tried{offering: o.Offering.Key(), family: s.Family, cpu: s.CPUs * 1000}
-		return model.Instance{}, fmt.Errorf("launch %s: %w", name, inWords(err, t))
+		return model.Instance{}, fmt.Errorf("launch %s: %w", name, missing(inWords(err, t)))
 	}
 	image, _ := chooseImage(o.Class.Images, s)
 	tags, _ := tagsFor(o, f.cfg) // put has checked them
@@ -57,7 +57,11 @@ func (f *Fleet) put(ctx context.Context, o cloud.Order, s SKU, name string) erro
 	if err != nil {
 		return err
 	}
-	vm, err := build(o, s, f.cfg, n)
+	cfg := f.cfg
+	if cfg.VnetGUID == "" {
+		cfg.VnetGUID = n.vnetGUID
+	}
+	vm, err := build(o, s, cfg, n)
 	if err != nil {
 		return err
 	}
@@ -95,6 +99,11 @@ func (f *Fleet) existing(ctx context.Context, o cloud.Order, name string) (model
 		return model.Instance{}, fmt.Errorf("get machine %s, which exists: %w", name, gone(inWords(err, tried{})))
 	}
 	i := f.instance(&got.VirtualMachine)
+	if i.State == model.Failed {
+		if i = f.explain(ctx, i); i.Name == "" {
+			return i, cloud.Errorf(cloud.Unknown, "launch %s: a failed machine of that name is just going away", name)
+		}
+	}
 	switch {
 	case !ours(i.Tags, f.cfg.ClusterName):
 	case i.Tags[TagClaim] == "" && i.Pool == o.Pool:
@@ -104,6 +113,15 @@ func (f *Fleet) existing(ctx context.Context, o cloud.Order, name string) (model
 	}
 	return model.Instance{}, cloud.Errorf(cloud.Invalid, "launch %s: a machine of that name exists, but it was not bought for this claim (claim %q, uid %q)",
 		name, i.Tags[TagClaim], i.ClaimUID)
+}
+
+// missing: nothing that we create can be not found, so the order names something that does not exist.
+func missing(err error) error {
+	var e *cloud.Error
+	if errors.As(err, &e) && e.Code == cloud.NotFound {
+		return &cloud.Error{Code: cloud.Invalid, Reason: e.Reason, Err: e.Err}
+	}
+	return err
 }
 
 // gone: a machine that met our PUT and is not there a moment later is being deleted; asking again helps.

@@ -19,7 +19,8 @@ const (
 	poolInbound      = "kubernetes"
 )
 
-// askNetwork reads the cluster's load balancers and its security group from the node resource group.
+// askNetwork reads the cluster's load balancers and its security group from the node resource group, and the GUID of
+// the cluster's network if it is needed and nobody told us.
 func (f *Fleet) askNetwork(ctx context.Context) (nodeNetwork, error) {
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
@@ -39,7 +40,19 @@ func (f *Fleet) askNetwork(ctx context.Context) (nodeNetwork, error) {
 		}
 		groups = append(groups, page.Value...)
 	}
-	return readNetwork(balancers, groups), nil
+	n := readNetwork(balancers, groups)
+	if f.cfg.VnetGUID == "" && f.cfg.Network.Mode == modeOverlay {
+		// Nodes of an overlay network must carry it in a label; without it their pods get no network.
+		id, _ := parseSubnetID(f.cfg.SubnetID)
+		v, err := f.api.vnets.Get(ctx, id.ResourceGroup, id.Vnet, nil)
+		if err != nil {
+			return nodeNetwork{}, fmt.Errorf("get virtual network %s for its GUID, which is not configured: %w", id.Vnet, inWords(err, tried{}))
+		}
+		if v.Properties != nil {
+			n.vnetGUID = str(v.Properties.ResourceGUID)
+		}
+	}
+	return n, nil
 }
 
 // readNetwork picks what AKS made for the cluster, by AKS' own names. The eight digits in the security group's name

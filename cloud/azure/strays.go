@@ -45,7 +45,6 @@ func (f *Fleet) Strays(ctx context.Context) ([]Stray, error) {
 | where resourceGroup =~ '%s'
 | where isnotnull(tags['%s']) or isnotnull(tags['%s'])
 | where isnull(properties.virtualMachine.id) and isempty(managedBy)
-| project name, type, tags, managedBy, virtualMachine = properties.virtualMachine.id
 | order by name asc`, kql(f.cfg.NodeResourceGroup), TagPool, TagClaim)
 	req := armresourcegraph.QueryRequest{
 		Query: to.Ptr(query), Subscriptions: []*string{to.Ptr(f.cfg.SubscriptionID)},
@@ -79,7 +78,8 @@ func (f *Fleet) readStrays(data any) []Stray {
 		for k, v := range list {
 			tags[k], _ = v.(string)
 		}
-		if text("managedBy") != "" || text("virtualMachine") != "" || !ours(tags, f.cfg.ClusterName) {
+		properties, _ := row["properties"].(map[string]any)
+		if text("managedBy") != "" || properties["virtualMachine"] != nil || !ours(tags, f.cfg.ClusterName) {
 			continue
 		}
 		s := Stray{Name: text("name"), Claim: claimOf(text("name"), tags)}
@@ -152,6 +152,6 @@ func (f *Fleet) deleteStray(ctx context.Context, kind StrayKind, name string) er
 // kql escapes a text for single quotes in a Resource Graph query.
 func kql(s string) string { return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) }
 
-// Age bounds: a stray younger than this may belong to a machine that is being made. Resource Graph does not tell ages,
-// so sweepers must see the same stray twice, this far apart, before they delete it.
+// StrayAfter is how far apart a sweeper must see the same stray twice before it deletes it. What is seen once may
+// belong to a machine that is just being made: Resource Graph lags behind and does not tell ages.
 const StrayAfter = 5 * time.Minute
