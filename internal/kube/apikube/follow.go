@@ -95,7 +95,7 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 	sink.Begin()
 	var running sync.WaitGroup
 	for _, k := range list {
-		r := cache.NewReflectorWithOptions(s.listWatch(f, k), k.object, &told{f: f, kind: k, keys: map[cache.ObjectName]bool{}},
+		r := cache.NewReflectorWithOptions(s.listWatch(f, k), k.object, newTold(f, k),
 			cache.ReflectorOptions{Name: "karpenter", TypeDescription: k.name})
 		running.Go(func() { r.RunWithContext(ctx) })
 	}
@@ -152,6 +152,10 @@ type told struct {
 	kind   kind
 	keys   map[cache.ObjectName]bool // guarded by f.mu
 	listed bool
+}
+
+func newTold(f *following, k kind) *told {
+	return &told{f: f, kind: k, keys: map[cache.ObjectName]bool{}}
 }
 
 func (t *told) one(obj any, gone bool) error {

@@ -1,0 +1,279 @@
+package apikube
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+func TestErrorsBecomeCodes(t *testing.T) {
+	r := schema.GroupResource{Resource: "things"}
+	for _, tc := range []struct {
+		err  error
+		want kube.Code
+	}{
+		{apierrors.NewNotFound(r, "x"), kube.NotFound},
+		{&meta.NoKindMatchError{}, kube.NotFound},
+		{apierrors.NewAlreadyExists(r, "x"), kube.Exists},
+		{apierrors.NewConflict(r, "x", errors.New("changed")), kube.Conflict},
+		{apierrors.NewInvalid(schema.GroupKind{}, "x", nil), kube.Invalid},
+		{apierrors.NewBadRequest("no"), kube.Invalid},
+		{apierrors.NewForbidden(r, "x", errors.New("rbac")), kube.Denied},
+		{apierrors.NewUnauthorized("who"), kube.Denied},
+		{apierrors.NewTooManyRequests("busy", 1), kube.Unavailable},
+		{apierrors.NewServerTimeout(r, "get", 1), kube.Unavailable},
+		{apierrors.NewTimeoutError("slow", 1), kube.Unavailable},
+		{apierrors.NewServiceUnavailable("down"), kube.Unavailable},
+		{apierrors.NewInternalError(errors.New("etcd")), kube.Unavailable},
+		{apierrors.NewGone("old"), kube.Unknown},
+		{&url.Error{Op: "Get", URL: "https://x", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}, kube.Unavailable},
+		{context.DeadlineExceeded, kube.Unavailable},
+		{fmt.Errorf("wrapped: %w", context.Canceled), kube.Unavailable},
+		{errors.New("odd"), kube.Unknown},
+	} {
+		if got := kube.CodeOf(wrap(tc.err, "do")); got != tc.want {
+			t.Errorf("%v: code %s, want %s", tc.err, got, tc.want)
+		}
+	}
+	if wrap(nil, "do") != nil {
+		t.Error("no error became one")
+	}
+	inner := kube.Errorf(kube.Blocked, "budget")
+	if err := wrap(inner, "outer"); kube.CodeOf(err) != kube.Blocked || !errors.Is(err, inner) {
+		t.Errorf("a known code was lost: %v", err)
+	}
+}
+
+func TestOnlyBudgetsBlock(t *testing.T) {
+	budget := apierrors.NewTooManyRequests("no", 0)
+	budget.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{budget, true},
+		{apierrors.NewTooManyRequests("the server is busy", 1), false},
+		{apierrors.NewInternalError(errors.New("more than one budget")), true},
+		{apierrors.NewNotFound(schema.GroupResource{}, "x"), false},
+		{nil, false},
+	} {
+		if got := blocked(tc.err); got != tc.want {
+			t.Errorf("%v: blocked %v, want %v", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestTokenParts(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 1000 {
+		id := tokenIDFor(fmt.Sprint("uid-", i), 0)
+		if len(id) != idLength || strings.Trim(id, alphabet) != "" || seen[id] {
+			t.Fatalf("id %q of uid %d is malformed or taken", id, i)
+		}
+		seen[id] = true
+	}
+	if a, b := tokenIDFor("u", 0), tokenIDFor("u", 1); a == b || a != tokenIDFor("u", 0) {
+		t.Errorf("ids %s and %s: the n-th must differ and stay", a, b)
+	}
+	// 0xff is beyond the last whole alphabet and must not become a letter.
+	got, err := randomText(bytes.NewReader(append(bytes.Repeat([]byte{0xff}, 20), bytes.Repeat([]byte{1}, 20)...)), 10)
+	if err != nil || got != strings.Repeat("b", 10) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := randomText(bytes.NewReader(nil), 10); err == nil {
+		t.Error("no randomness, yet a secret")
+	}
+	sum := sha256.Sum256([]byte("x"))
+	if a, _ := randomText(bytes.NewReader(sum[:]), 16); len(a) != 16 || strings.Trim(a, alphabet) != "" {
+		t.Errorf("secret %q", a)
+	}
+}
+
+// sink writes down what it is told.
+type sink struct{ told []string }
+
+func (s *sink) Begin() { s.told = append(s.told, "begin") }
+func (s *sink) Apply(c model.Change) {
+	text := fmt.Sprintf("%T %s", c.Object, c.Object.ObjectKey())
+	if a, ok := c.Object.(model.Attachment); ok && a.ClaimName != "" {
+		text += " used by " + a.ClaimNamespace + "/" + a.ClaimName
+	}
+	if c.Gone {
+		text += " gone"
+	}
+	s.told = append(s.told, text)
+}
+func (s *sink) Synced() { s.told = append(s.told, "synced") }
+
+func newFollowing(s kube.Sink, names ...string) (*following, map[string]*told) {
+	f := &following{sink: s, failures: map[string]int{}, volumes: newVolumes()}
+	out := map[string]*told{}
+	for _, k := range kinds() {
+		for _, name := range names {
+			if k.name == name {
+				f.waiting++
+				out[name] = newTold(f, k)
+			}
+		}
+	}
+	return f, out
+}
+
+func TestAReflectorTellsListsAndChanges(t *testing.T) {
+	s := &sink{}
+	_, k := newFollowing(s, "nodes", "pods")
+	node := func(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "p"}}
+	for _, err := range []error{
+		k["nodes"].Replace([]any{node("a"), node("b"), node("c")}, "1"),
+		k["pods"].Replace(nil, "1"), // now every kind was listed
+		k["nodes"].Update(node("a")),
+		k["nodes"].Delete(node("c")),
+		k["pods"].Add(pod),
+		k["nodes"].Replace([]any{node("b"), node("d")}, "9"), // listed anew: a is gone, and it is not synced twice
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "told", s.told, []string{
+		"model.Node a", "model.Node b", "model.Node c", "synced", "model.Node a", "model.Node c gone", "model.Pod d/p",
+		"model.Node b", "model.Node d", "model.Node a gone",
+	})
+	if k["nodes"].Add("no object") == nil {
+		t.Error("a thing that is no object was taken")
+	}
+}
+
+func TestAttachmentsLearnTheirClaimInEitherOrder(t *testing.T) {
+	s := &sink{}
+	_, k := newFollowing(s, "volumeattachments", "persistentvolumes")
+	attachment := func(name, volume string) *storagev1.VolumeAttachment {
+		a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		a.Spec.NodeName, a.Spec.Source.PersistentVolumeName = "n", &volume
+		return a
+	}
+	volume := func(name, claim string) *corev1.PersistentVolume {
+		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if claim != "" {
+			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "d", Name: claim}
+		}
+		return v
+	}
+	for _, err := range []error{
+		k["volumeattachments"].Add(attachment("x", "v1")),
+		k["persistentvolumes"].Add(volume("v1", "data")),
+		k["persistentvolumes"].Update(volume("v1", "data")), // nothing new
+		k["persistentvolumes"].Add(volume("v2", "other")),
+		k["volumeattachments"].Add(attachment("y", "v2")),
+		k["volumeattachments"].Delete(attachment("x", "v1")),
+		k["persistentvolumes"].Delete(volume("v1", "data")),
+		k["persistentvolumes"].Delete(volume("v2", "other")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "told", s.told, []string{
+		"model.Attachment x", "model.Attachment x used by d/data", "model.Attachment y used by d/other", "model.Attachment x gone",
+		"model.Attachment y",
+	})
+}
+
+func TestAFollowGivesUpWhenTryingMakesNoSense(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	denied := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("rbac"))
+	for name, tc := range map[string]struct {
+		results []error
+		want    kube.Code
+	}{
+		"all is well":                 {[]error{nil, nil}, ""},
+		"denied":                      {[]error{denied}, kube.Denied},
+		"failures with success amid":  {[]error{refused, refused, refused, nil, refused, refused, refused}, ""},
+		"too many failures in a row":  {[]error{refused, refused, refused, refused}, kube.Unavailable},
+		"an expired watch, then fine": {[]error{apierrors.NewResourceExpired("old"), nil}, ""},
+	} {
+		ctx, end := context.WithCancelCause(t.Context())
+		f := &following{end: end, failures: map[string]int{}}
+		for _, err := range tc.results {
+			f.result(ctx, "pods", err)
+		}
+		if got := kube.CodeOf(context.Cause(ctx)); got != tc.want {
+			t.Errorf("%s: %v, want code %q", name, context.Cause(ctx), tc.want)
+		}
+		end(nil)
+	}
+}
+
+func TestEventsAreSaidOnceAndNeverHoldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []*corev1.Event
+		a := announceWith(func(_ context.Context, e *corev1.Event) error { got = append(got, e); return nil })
+		say := func(reason, message string) {
+			a.announce(kube.Event{About: model.Pod{Namespace: "d", Name: "p", UID: "u"}, Type: kube.Warning, Reason: reason, Message: message}, time.Now())
+		}
+		for range 3 {
+			say("FailedScheduling", "m")
+			say("Nominated", "m")
+		}
+		time.Sleep(3 * time.Minute)
+		say("FailedScheduling", "m") // keeps quiet for five minutes
+		say("Nominated", "m")
+		synctest.Wait()
+		if len(got) != 3 {
+			t.Fatalf("%d events, want FailedScheduling once and Nominated twice", len(got))
+		}
+		e := got[0]
+		if e.Namespace != "d" || e.InvolvedObject.Kind != "Pod" || e.InvolvedObject.UID != "u" || e.Source.Component != "karpenter" || e.Count != 1 {
+			t.Errorf("event %+v", e)
+		}
+		for i := range 10 * eventQueue {
+			say("Many", fmt.Sprint(i))
+		}
+		time.Sleep(time.Hour)
+		// The publisher may take a burst off the queue while it is being filled, and then has to wait.
+		if n := len(got) - 3; n < eventQueue || n > eventQueue+eventBurst+1 {
+			t.Errorf("%d of many events were published, want what the queue holds, %d, and at most a burst more", n, eventQueue)
+		}
+		a.close()
+		a.announce(kube.Event{Reason: "Nobody"}, time.Now()) // about nothing: dropped
+	})
+}
+
+func TestLongMessagesAreCutBetweenCharacters(t *testing.T) {
+	for _, s := range []string{"short", strings.Repeat("a", messageLimit), strings.Repeat("a", messageLimit+1), strings.Repeat("é", messageLimit)} {
+		got := shorten(s)
+		if len(got) > messageLimit || !utf8.ValidString(got) || len(s) <= messageLimit && got != s || len(s) > messageLimit && !strings.HasSuffix(got, "…") {
+			t.Errorf("%d bytes became %d: …%q", len(s), len(got), got[max(0, len(got)-8):])
+		}
+	}
+}
+
+func TestNewSaysWhatIsWrong(t *testing.T) {
+	if _, err := New(nil, Options{}); err == nil {
+		t.Error("no connection, no error")
+	}
+	if s, err := Scheme(); err != nil || len(s.KnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"})) == 0 {
+		t.Errorf("scheme: %v", err)
+	}
+}
