@@ -1,0 +1,237 @@
+package arm_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	azruntime "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/network/armnetwork/v9"
+	"go.uber.org/goleak"
+
+	"github.com/karpenter-aks/karpenter/lab/arm"
+)
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestInterfacesLiveOnTheirOwn(t *testing.T) {
+	w, c := slowWorld(t, arm.Knobs{NICReservation: arm.Duration(3 * time.Minute), CreateTime: arm.Duration(time.Second),
+		Failures: []arm.Failure{{Count: 1, Code: "AllocationFailed"}}})
+	rg := w.cfg.NodeResourceGroup
+	nics := must[*armnetwork.InterfacesClient](t)(armnetwork.NewInterfacesClient(w.cfg.Subscription, w.cred, w.opts))
+	body := armnetwork.Interface{Location: &w.cfg.Location, Tags: map[string]*string{"a": to.Ptr("b")}, Properties: &armnetwork.InterfacePropertiesFormat{
+		IPConfigurations: []*armnetwork.InterfaceIPConfiguration{{Name: to.Ptr("ip"), Properties: &armnetwork.InterfaceIPConfigurationPropertiesFormat{
+			Subnet: &armnetwork.Subnet{ID: &w.cfg.SubnetID}}}}}}
+	must[any](t)(nics.BeginCreateOrUpdate(w.ctx, rg, "nic", body, nil))
+	got := must[armnetwork.InterfacesClientGetResponse](t)(nics.Get(w.ctx, rg, "NIC", nil))
+	if *got.Properties.IPConfigurations[0].Properties.PrivateIPAddress != "10.224.0.4" || *got.Tags["a"] != "b" {
+		t.Errorf("interface %+v", got.Interface)
+	}
+	if _, err := nics.UpdateTags(w.ctx, rg, "nic", armnetwork.TagsObject{Tags: map[string]*string{"c": to.Ptr("d")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	machine := w.body("vm", "Standard_D2s_v5")
+	machine.Properties.NetworkProfile = &armcompute.NetworkProfile{NetworkInterfaces: []*armcompute.NetworkInterfaceReference{{ID: got.ID,
+		Properties: &armcompute.NetworkInterfaceReferenceProperties{DeleteOption: to.Ptr(armcompute.DeleteOptionsDetach)}}}}
+	if err := w.begin("vm", machine); err != nil {
+		t.Fatal(err)
+	}
+	_, err := nics.BeginDelete(w.ctx, rg, "nic", nil)
+	w.refused(err, http.StatusBadRequest, "NicInUse")
+	w.refused(w.begin("other", machine), http.StatusBadRequest, "NicInUse")
+
+	// The machine fails; its interface stays reserved for it, for a while.
+	c.pass(time.Second)
+	if _, err := w.vms.BeginDelete(w.ctx, rg, "vm", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wantStates("failed and deleted", "nic networkInterfaces Succeeded")
+	for pager := nics.NewListPager(rg, nil); pager.More(); {
+		page := must[armnetwork.InterfacesClientListResponse](t)(pager.NextPage(w.ctx))
+		if len(page.Value) != 1 || *page.Value[0].Tags["c"] != "d" || page.Value[0].Properties.VirtualMachine != nil {
+			t.Errorf("interfaces %+v", page.Value)
+		}
+	}
+	if _, err := nics.BeginDelete(w.ctx, rg, "nic", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.wantStates("all gone", "")
+}
+
+func TestReservedInterface(t *testing.T) {
+	w, c := slowWorld(t, arm.Knobs{NICReservation: arm.Duration(3 * time.Minute), Failures: []arm.Failure{{Count: 1, Code: "AllocationFailed"}}})
+	rg := w.cfg.NodeResourceGroup
+	nics := must[*armnetwork.InterfacesClient](t)(armnetwork.NewInterfacesClient(w.cfg.Subscription, w.cred, w.opts))
+	if err := w.begin("vm", w.body("vm", "Standard_D2s_v5")); err != nil {
+		t.Fatal(err)
+	}
+	c.pass(0)
+	_, err := nics.BeginDelete(w.ctx, rg, "vm", nil)
+	w.refused(err, http.StatusBadRequest, "NicReservedForAnotherVm")
+	c.pass(3 * time.Minute)
+	_, err = nics.BeginDelete(w.ctx, rg, "vm", nil)
+	w.refused(err, http.StatusBadRequest, "NicInUse")
+}
+
+func TestNetworkAroundTheCluster(t *testing.T) {
+	w := newWorld(t, nil)
+	rg, sub := w.cfg.NodeResourceGroup, w.cfg.Subscription
+	w.mustPut("vm", w.body("vm", "Standard_D2s_v5"))
+	parts := strings.Split(w.cfg.SubnetID, "/")
+
+	vnets := must[*armnetwork.VirtualNetworksClient](t)(armnetwork.NewVirtualNetworksClient(sub, w.cred, w.opts))
+	v := must[armnetwork.VirtualNetworksClientGetResponse](t)(vnets.Get(w.ctx, parts[4], parts[8], nil))
+	if *v.Properties.ResourceGUID != w.cfg.VNetGUID {
+		t.Errorf("guid %s", *v.Properties.ResourceGUID)
+	}
+	subnets := must[*armnetwork.SubnetsClient](t)(armnetwork.NewSubnetsClient(sub, w.cred, w.opts))
+	s := must[armnetwork.SubnetsClientGetResponse](t)(subnets.Get(w.ctx, parts[4], parts[8], parts[10], nil))
+	if *s.ID != w.cfg.SubnetID || *s.Properties.AddressPrefix != "10.224.0.0/16" || len(s.Properties.IPConfigurations) != 1 {
+		t.Errorf("subnet %+v", s.Properties)
+	}
+	_, err := subnets.Get(w.ctx, parts[4], parts[8], "other", nil)
+	w.refused(err, http.StatusNotFound, "ResourceNotFound")
+
+	lbs := must[*armnetwork.LoadBalancersClient](t)(armnetwork.NewLoadBalancersClient(sub, w.cred, w.opts))
+	page := must[armnetwork.LoadBalancersClientListResponse](t)(lbs.NewListPager(rg, nil).NextPage(w.ctx))
+	members := map[string]int{}
+	for _, p := range page.Value[0].Properties.BackendAddressPools {
+		members[*p.Name] = len(p.Properties.BackendIPConfigurations)
+	}
+	if *page.Value[0].Name != "kubernetes" || members["kubernetes"] != 1 || len(members) != 2 {
+		t.Errorf("load balancer pools %v", members)
+	}
+	nsgs := must[*armnetwork.SecurityGroupsClient](t)(armnetwork.NewSecurityGroupsClient(sub, w.cred, w.opts))
+	groups := must[armnetwork.SecurityGroupsClientListResponse](t)(nsgs.NewListPager(rg, nil).NextPage(w.ctx))
+	if n := *groups.Value[0].Name; len(n) != len("aks-agentpool-12345678-nsg") {
+		t.Errorf("security group %s", n)
+	}
+	resp, c := w.do("GET", "/subscriptions/"+sub+"/resourceGroups/"+w.cfg.ClusterResourceGroup+"/providers/Microsoft.ContainerService/managedClusters/"+w.cfg.ClusterName+"?api-version=2025-05-01", w.bearer(), "")
+	if p, _ := c["properties"].(map[string]any); resp.StatusCode != 200 || p["nodeResourceGroup"] != rg {
+		t.Errorf("cluster: %d %v", resp.StatusCode, c)
+	}
+}
+
+func TestExtensionsGoWithTheirMachine(t *testing.T) {
+	w := newWorld(t, nil)
+	rg := w.cfg.NodeResourceGroup
+	ext := must[*armcompute.VirtualMachineExtensionsClient](t)(armcompute.NewVirtualMachineExtensionsClient(w.cfg.Subscription, w.cred, w.opts))
+	body := armcompute.VirtualMachineExtension{Location: &w.cfg.Location, Properties: &armcompute.VirtualMachineExtensionProperties{
+		Publisher: to.Ptr("Microsoft.AKS"), Type: to.Ptr("Compute.AKS.Linux.Billing"), TypeHandlerVersion: to.Ptr("1.0"), ProtectedSettings: map[string]any{"secret": "x"}}}
+	_, err := ext.BeginCreateOrUpdate(w.ctx, rg, "vm", "billing", body, nil)
+	w.refused(err, http.StatusNotFound, "ParentResourceNotFound")
+	w.mustPut("vm", w.body("vm", "Standard_D2s_v5"))
+	p := must[*azruntime.Poller[armcompute.VirtualMachineExtensionsClientCreateOrUpdateResponse]](t)(ext.BeginCreateOrUpdate(w.ctx, rg, "vm", "billing", body, nil))
+	got := must[armcompute.VirtualMachineExtensionsClientCreateOrUpdateResponse](t)(p.PollUntilDone(w.ctx, &azruntime.PollUntilDoneOptions{Frequency: time.Second}))
+	if *got.Properties.ProvisioningState != "Succeeded" || got.Properties.ProtectedSettings != nil {
+		t.Errorf("extension %+v", got.Properties)
+	}
+	list := must[armcompute.VirtualMachineExtensionsClientListResponse](t)(ext.List(w.ctx, rg, "vm", nil))
+	vm := must[armcompute.VirtualMachinesClientGetResponse](t)(w.vms.Get(w.ctx, rg, "vm", nil))
+	if len(list.Value) != 1 || len(vm.Resources) != 1 {
+		t.Errorf("%d extensions listed, %d in the machine", len(list.Value), len(vm.Resources))
+	}
+	body.Properties.Publisher = nil
+	_, err = ext.BeginCreateOrUpdate(w.ctx, rg, "vm", "bad", body, nil)
+	w.refused(err, http.StatusBadRequest, "InvalidParameter")
+	w.delete("vm")
+	w.wantStates("deleted", "")
+}
+
+func TestDetachedThingsStay(t *testing.T) {
+	w := newWorld(t, nil)
+	body := w.body("vm", "Standard_D2s_v5")
+	body.Properties.StorageProfile.OSDisk.DeleteOption = to.Ptr(armcompute.DiskDeleteOptionTypesDetach)
+	body.Properties.NetworkProfile.NetworkInterfaceConfigurations[0].Properties.DeleteOption = nil
+	w.mustPut("vm", body)
+	disks := "/subscriptions/" + w.cfg.Subscription + "/resourceGroups/" + w.cfg.NodeResourceGroup + "/providers/Microsoft.Compute/disks"
+	token := w.bearer()
+	if resp, v := w.do("DELETE", disks+"/vm?api-version=2025-01-02", token, ""); resp.StatusCode != http.StatusConflict {
+		t.Errorf("an attached disk: %d %v", resp.StatusCode, v)
+	}
+	w.delete("vm")
+	w.wantStates("detached", "vm disks Succeeded\nvm networkInterfaces Succeeded")
+	if _, v := w.do("GET", disks+"?api-version=2025-01-02", token, ""); !strings.Contains(fmt.Sprint(v), "Unattached") {
+		t.Errorf("disks: %v", v)
+	}
+	if resp, _ := w.do("DELETE", disks+"/vm?api-version=2025-01-02", token, ""); resp.StatusCode != http.StatusAccepted {
+		t.Errorf("a free disk: %d", resp.StatusCode)
+	}
+	w.wantStates("disk deleted", "vm networkInterfaces Succeeded")
+}
+
+func TestTagsAndIdentitiesArePatched(t *testing.T) {
+	w := newWorld(t, nil)
+	w.mustPut("vm", w.body("vm", "Standard_D2s_v5"))
+	id := "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/more"
+	p, err := w.vms.BeginUpdate(w.ctx, w.cfg.NodeResourceGroup, "vm", armcompute.VirtualMachineUpdate{Tags: map[string]*string{"new": to.Ptr("1")},
+		Identity: &armcompute.VirtualMachineIdentity{UserAssignedIdentities: map[string]*armcompute.UserAssignedIdentitiesValue{id: {}}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := must[armcompute.VirtualMachinesClientUpdateResponse](t)(p.PollUntilDone(w.ctx, nil))
+	if len(got.Tags) != 1 || len(got.Identity.UserAssignedIdentities) != 2 || got.Identity.UserAssignedIdentities[id].ClientID == nil {
+		t.Errorf("tags %v identities %v", got.Tags, got.Identity.UserAssignedIdentities)
+	}
+}
+
+// Many clients at once: every machine gets its own address, and in the end nothing is left, not even a goroutine.
+func TestManyAtOnce(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	const n = 40
+	w := newWorld(t, func(c *arm.Config) {
+		c.Knobs.CreateTime, c.Knobs.DeleteTime = arm.Duration(5*time.Millisecond), arm.Duration(5*time.Millisecond)
+	})
+	each := func(do func(name string)) {
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() { do(fmt.Sprintf("vm%02d", i)) })
+		}
+		wg.Wait()
+	}
+	each(func(name string) {
+		if err := w.put(name, w.body(name, "Standard_D2s_v5")); err != nil {
+			t.Error(err)
+		}
+	})
+	addresses := map[string]bool{}
+	for _, m := range w.host.on {
+		addresses[m.Address] = true
+	}
+	if len(addresses) != n {
+		t.Errorf("%d machines share %d addresses", len(w.host.on), len(addresses))
+	}
+	count := 0
+	for pager := w.vms.NewListPager(w.cfg.NodeResourceGroup, &armcompute.VirtualMachinesClientListOptions{Expand: to.Ptr(armcompute.ExpandTypeForListVMsInstanceView)}); pager.More(); {
+		page := must[armcompute.VirtualMachinesClientListResponse](t)(pager.NextPage(w.ctx))
+		for _, m := range page.Value {
+			if len(m.Properties.InstanceView.Statuses) == 2 {
+				count++
+			}
+		}
+	}
+	if count != n {
+		t.Errorf("%d machines are listed as running", count)
+	}
+	each(func(name string) { w.delete(name) })
+	w.wantStates("deleted", "")
+	w.srv.Close()
+	w.srv.Client().CloseIdleConnections()
+	w.cloud.Close()
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
