@@ -35,7 +35,9 @@ type Config struct {
 	// BillingExtension puts AKS' billing extension on every machine, as AKS itself does in the public clouds.
 	BillingExtension bool
 
-	Endpoints Endpoints
+	// Environment is Azure's name for the cloud, which machines are told; default AzurePublicCloud.
+	Environment string
+	Endpoints   Endpoints
 	// Transport carries every call to Azure; nil = the SDK's own.
 	Transport *http.Client
 	Version   string // of this program, for the user agent
@@ -56,12 +58,16 @@ type Endpoints struct {
 const (
 	publicRetailPrices = "https://prices.azure.com"
 	defaultAdmin       = "azureuser"
+	defaultEnvironment = "AzurePublicCloud"
 	maxAppID           = 24 // longest application id that the SDK puts into its user agent
 )
 
 func (c Config) withDefaults() Config {
 	if c.AdminUsername == "" {
 		c.AdminUsername = defaultAdmin
+	}
+	if c.Environment == "" {
+		c.Environment = defaultEnvironment
 	}
 	if c.Endpoints.RetailPrices == "" {
 		c.Endpoints.RetailPrices = publicRetailPrices
