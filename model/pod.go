@@ -17,7 +17,7 @@ type Pod struct {
 	Labels               map[string]string
 	Created              time.Time
 	Started              time.Time
-	DeletedAt            time.Time // when it was told to go, GraceSeconds before it must be gone; zero = not terminating
+	DeletedAt            time.Time // when its grace ends, as the API server computed it; zero = not terminating
 	// GraceSeconds is the pod's own termination grace; for a terminating pod, the grace it was given.
 	GraceSeconds int64
 	Node         string // "" = not bound

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,11 +47,10 @@ func decodePod(p *corev1.Pod) model.Pod {
 		}
 	}
 	if p.DeletionTimestamp != nil {
-		// The API keeps when the pod must be gone; we keep when it was told.
+		out.DeletedAt = when(p.DeletionTimestamp) // for pods the API has the end of the grace here
 		if p.DeletionGracePeriodSeconds != nil {
 			out.GraceSeconds = *p.DeletionGracePeriodSeconds
 		}
-		out.DeletedAt = when(p.DeletionTimestamp).Add(-time.Duration(out.GraceSeconds) * time.Second)
 	}
 	return out
 }

@@ -200,7 +200,7 @@ status:
 	five := int64(5)
 	same(t, "pod", got, model.Pod{
 		Namespace: "ns", Name: "p", UID: "u-1", Labels: map[string]string{"app": "web"},
-		Created: noon, Started: noon.Add(5 * time.Second), DeletedAt: noon.Add(time.Minute), GraceSeconds: 30,
+		Created: noon, Started: noon.Add(5 * time.Second), DeletedAt: noon.Add(90 * time.Second), GraceSeconds: 30,
 		Node: "n1", Unschedulable: true, Nominated: "m", Gated: true, Terminal: true, PodReady: true,
 		Requests: model.Resources{CPU: 2, Pods: 1}, NodeSelector: map[string]string{"disk": "ssd"},
 		Affinity: []model.Term{

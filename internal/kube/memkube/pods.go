@@ -60,17 +60,18 @@ func (s *Store) spend(p model.Pod) error {
 // terminate starts a pod's end. A second, shorter grace shortens the first; a longer one changes nothing.
 func (s *Store) terminate(p model.Pod, grace *int64) {
 	seconds := p.GraceSeconds
-	if grace != nil && (*grace < seconds || !p.Deleting()) {
+	if grace != nil {
 		seconds = *grace
 	}
 	if p.Node == "" || p.Terminal || seconds <= 0 {
 		s.dropPod(p)
 		return
 	}
-	p.GraceSeconds = seconds
-	if !p.Deleting() {
-		p.DeletedAt = second()
+	end := second().Add(time.Duration(seconds) * time.Second)
+	if p.Deleting() && !end.Before(p.DeletedAt) {
+		return // it ends sooner as it is
 	}
+	p.GraceSeconds, p.DeletedAt = seconds, end
 	keep(s, s.pods, p)
 }
 
@@ -87,7 +88,7 @@ func (s *Store) EndPods() {
 	for _, key := range sorted(s.pods) {
 		p := s.pods[key]
 		_, there := s.nodes[p.Node]
-		over := p.Deleting() && !time.Now().Before(p.DeletedAt.Add(time.Duration(p.GraceSeconds)*time.Second))
+		over := p.Deleting() && !time.Now().Before(p.DeletedAt)
 		if over || p.Node != "" && !there {
 			s.dropPod(p)
 		}

@@ -93,8 +93,8 @@ func evict(t *testing.T, w World) {
 	if got.GraceSeconds != 300 {
 		t.Errorf("terminating with %d s of grace, want 300", got.GraceSeconds)
 	}
-	if age := time.Since(got.DeletedAt); age < 0 || age > 2*Patience {
-		t.Errorf("deleted at %v, which is not a moment ago", got.DeletedAt)
+	if left := time.Until(got.DeletedAt); left > 300*time.Second || left < 300*time.Second-2*Patience {
+		t.Errorf("its grace ends at %v, %v from now, want 300 s from a moment ago", got.DeletedAt, left)
 	}
 	code(t, b.s.RemovePod(t.Context(), kube.Removal{Pod: y.Key(), UID: y.UID}), kube.Blocked)
 	b.DeletePod(t, "x")
