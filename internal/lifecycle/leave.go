@@ -30,12 +30,17 @@ func (c *casebook) graceEnd() (time.Time, bool) {
 }
 
 func (c *casebook) takeApart() Step {
-	staying := false
+	staying, taken := false, c.Claim.Is(model.Registered)
 	for _, n := range c.Nodes {
 		staying = staying || !n.Deleting()
+		taken = taken || hasFinalizer(n.Finalizers)
 	}
 	drained := c.Claim.Is(model.Drained) && c.Claim.Is(model.VolumesDetached)
 	switch {
+	case !taken && c.Instance != nil:
+		// No pod was ever let onto a node that we did not take over, so there is nothing to drain; and while its machine
+		// runs, a kubelet that starts again would register a deleted node anew.
+		return c.terminate()
 	case staying:
 		return Step{Do: DeleteNodes, Why: model.WhyDeleted, After: c.after}
 	case len(c.Nodes) > 0 && c.Instance != nil && !drained:
