@@ -40,8 +40,10 @@ type Config struct {
 	KubernetesVersion    string // without v; default 1.37.1
 	// SubnetID and VNetGUID describe the cluster's own subnet; default: an AKS-managed network in the node group.
 	SubnetID, VNetGUID string
-	// SubnetPrefix is the address range of every subnet; default 10.224.0.0/16.
+	// SubnetPrefix is the address range of that subnet; default 10.224.0.0/16.
 	SubnetPrefix string
+	// Subnets are further subnets: ids, and their address ranges. Those in the network of SubnetID show up in it.
+	Subnets map[string]string
 
 	// Host runs the machines; nil means that machines are records only. It is called with the cloud's lock held, so it
 	// must return at once and must not call back.
@@ -63,7 +65,7 @@ type Cloud struct {
 	cfg    Config
 	table  *skus.Table
 	routes []route
-	subnet netip.Prefix
+	nets   map[string]subnet // by lower-case id; does not change
 
 	log requestLog // has its own lock; never taken together with mu
 
@@ -121,13 +123,8 @@ func New(cfg Config) (*Cloud, error) {
 	if _, ok := table.Region(cfg.Location); !ok {
 		errs = append(errs, fmt.Errorf("location %q: this Azure has no such region", cfg.Location))
 	}
-	prefix, err := netip.ParsePrefix(cfg.SubnetPrefix)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("subnet prefix: %w", err))
-	}
-	if parts := strings.Split(cfg.SubnetID, "/"); len(parts) != 11 {
-		errs = append(errs, fmt.Errorf("subnet id %q is not the id of a subnet", cfg.SubnetID))
-	}
+	nets, bad := subnets(cfg)
+	errs = append(errs, bad...)
 	if err := cfg.Knobs.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("knobs: %w", err))
 	}
@@ -135,7 +132,7 @@ func New(cfg Config) (*Cloud, error) {
 		return nil, fmt.Errorf("lab azure: %w", err)
 	}
 	return &Cloud{
-		cfg: cfg, table: table, routes: routes(), subnet: prefix.Masked(), knobs: cfg.Knobs.clone(),
+		cfg: cfg, table: table, routes: routes(), nets: nets, knobs: cfg.Knobs.clone(),
 		tokens: map[string]time.Time{}, res: map[string]*resource{}, graph: map[string]*resource{},
 		ops: map[string]*operation{}, timers: map[*timer]struct{}{},
 		used: map[string]map[netip.Addr]string{}, nextIP: map[string]netip.Addr{},

@@ -68,6 +68,9 @@ func (c *Cloud) putExtension(q *call) (*reply, *apiError) {
 	}
 	r.state = state
 	c.add(r)
+	if status == http.StatusCreated {
+		vm.vm.exts = append(vm.vm.exts, r.id)
+	}
 	op := c.newOperation()
 	c.after(c.knobs.ChildTime.D(), func() {
 		if c.res[r.key()] == r && r.state == state {
@@ -82,14 +85,22 @@ func (c *Cloud) putExtension(q *call) (*reply, *apiError) {
 // listExtensions is Virtual Machine Extensions - List.
 func (c *Cloud) listExtensions(q *call) (*reply, *apiError) {
 	vmID := c.idOf(q.vars["rg"], typeVM, q.vars["vm"])
-	if c.res[strings.ToLower(vmID)] == nil {
+	vm := c.res[strings.ToLower(vmID)]
+	if vm == nil {
 		return nil, notFound(typeVM, q.vars["vm"], q.vars["rg"])
 	}
+	return ok(object{"value": c.extensionsOf(vm)})
+}
+
+// extensionsOf shows the extensions of a machine. The caller holds mu.
+func (c *Cloud) extensionsOf(r *resource) []any {
 	list := []any{}
-	for _, x := range c.sorted(func(x *resource) bool { return x.typ == typeExtension && strings.EqualFold(x.owner, vmID) }) {
-		list = append(list, x.show())
+	for _, id := range r.vm.exts {
+		if x := c.res[strings.ToLower(id)]; x != nil {
+			list = append(list, x.show())
+		}
 	}
-	return ok(object{"value": list})
+	return list
 }
 
 // getCluster is Managed Clusters - Get, with what a node needs to know.

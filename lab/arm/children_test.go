@@ -2,6 +2,7 @@ package arm_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -233,5 +234,101 @@ func TestManyAtOnce(t *testing.T) {
 	w.cloud.Close()
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestOtherSubnets(t *testing.T) {
+	other := "/subscriptions/5c0ffee0-0000-4000-8000-000000000001/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/own/subnets/nodes"
+	w := newWorld(t, func(c *arm.Config) { c.Subnets = map[string]string{other: "192.168.7.0/29"} })
+	put := func(name string) error {
+		body := w.body(name, "Standard_D2s_v5")
+		body.Properties.NetworkProfile.NetworkInterfaceConfigurations[0].Properties.IPConfigurations[0].Properties.Subnet.ID = to.Ptr(strings.ToUpper(other))
+		return w.put(name, body)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if err := put(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.refused(put("d"), http.StatusBadRequest, "SubnetIsFull")
+	w.delete("a")
+	if err := put("d"); err != nil {
+		t.Error(err)
+	}
+	if m, _ := w.host.get("d"); m.Address != "192.168.7.4" {
+		t.Errorf("the address that was given back is not used again: %s", m.Address)
+	}
+	w.mustPut("e", w.body("e", "Standard_D2s_v5"))
+	subnets := must[*armnetwork.SubnetsClient](t)(armnetwork.NewSubnetsClient(w.cfg.Subscription, w.cred, w.opts))
+	if s := must[armnetwork.SubnetsClientGetResponse](t)(subnets.Get(w.ctx, "net", "own", "nodes", nil)); len(s.Properties.IPConfigurations) != 3 {
+		t.Errorf("%d addresses used", len(s.Properties.IPConfigurations))
+	}
+	_, err := arm.New(arm.Config{Subnets: map[string]string{other: "fd00::/64"}})
+	if err == nil || !strings.Contains(err.Error(), "fd00::/64") {
+		t.Errorf("bad prefix: %v", err)
+	}
+}
+
+func TestListsComeInPages(t *testing.T) {
+	w := newWorld(t, func(c *arm.Config) { c.Knobs.PageSize = 2 })
+	for i := range 5 {
+		name := fmt.Sprintf("vm%d", i)
+		w.mustPut(name, w.body(name, "Standard_D2s_v5"))
+	}
+	var names []string
+	pages := 0
+	for pager := w.vms.NewListAllPager(nil); pager.More(); pages++ {
+		page := must[armcompute.VirtualMachinesClientListAllResponse](t)(pager.NextPage(w.ctx))
+		for _, m := range page.Value {
+			names = append(names, *m.Name)
+		}
+		w.delete("vm1") // gone after the first page; nothing else may be missed
+	}
+	if strings.Join(names, " ") != "vm0 vm1 vm2 vm3 vm4" || pages != 3 {
+		t.Errorf("%v in %d pages", names, pages)
+	}
+}
+
+// Fields that this Azure knows nothing of come back as they were sent.
+func TestUnknownFieldsAreKept(t *testing.T) {
+	w := newWorld(t, nil)
+	b := must[[]byte](t)(w.body("vm", "Standard_D2s_v5").MarshalJSON())
+	text := strings.Replace(string(b), `"properties":{`, `"properties":{"fromTheFuture":{"size":12345678901234567890,"list":[1,null,"x"]},`, 1)
+	path := "/subscriptions/" + w.cfg.Subscription + "/resourceGroups/" + w.cfg.NodeResourceGroup + "/providers/Microsoft.Compute/virtualMachines/vm?api-version=2025-04-01"
+	token := w.bearer()
+	resp, v := w.do("PUT", path, token, text)
+	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Azure-AsyncOperation") == "" || resp.Header.Get("Retry-After") != "1" ||
+		!strings.HasPrefix(resp.Header.Get("X-Ms-Ratelimit-Remaining-Resource"), "Microsoft.Compute/PutVM") {
+		t.Fatalf("%d %v %v", resp.StatusCode, resp.Header, v)
+	}
+	resp, err := w.srv.Client().Do(must[*http.Request](t)(func() (*http.Request, error) {
+		r, err := http.NewRequestWithContext(w.ctx, "GET", w.srv.URL+path, nil)
+		if err == nil {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		return r, err
+	}()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got := must[[]byte](t)(io.ReadAll(resp.Body))
+	if !strings.Contains(string(got), `"fromTheFuture":{"list":[1,null,"x"],"size":12345678901234567890}`) {
+		t.Errorf("GET has lost it: %s", got)
+	}
+}
+
+func TestSwitchingOffAndOn(t *testing.T) {
+	w := newWorld(t, nil)
+	w.mustPut("vm", w.body("vm", "Standard_D2s_v5"))
+	off := must[*azruntime.Poller[armcompute.VirtualMachinesClientDeallocateResponse]](t)(w.vms.BeginDeallocate(w.ctx, w.cfg.NodeResourceGroup, "vm", nil))
+	must[armcompute.VirtualMachinesClientDeallocateResponse](t)(off.PollUntilDone(w.ctx, &azruntime.PollUntilDoneOptions{Frequency: time.Second}))
+	if _, on := w.host.get("vm"); on {
+		t.Error("a deallocated machine is on")
+	}
+	on := must[*azruntime.Poller[armcompute.VirtualMachinesClientStartResponse]](t)(w.vms.BeginStart(w.ctx, w.cfg.NodeResourceGroup, "vm", nil))
+	must[armcompute.VirtualMachinesClientStartResponse](t)(on.PollUntilDone(w.ctx, &azruntime.PollUntilDoneOptions{Frequency: time.Second}))
+	if _, on := w.host.get("vm"); !on {
+		t.Error("a started machine is off")
 	}
 }

@@ -40,6 +40,8 @@ type Knobs struct {
 	Latency    Duration `json:"latency,omitempty"`    // before every answer
 	PollAfter  Duration `json:"pollAfter,omitempty"`  // Retry-After of long-running operations; 0 = 1s
 	GraphLag   Duration `json:"graphLag,omitempty"`   // how far Resource Graph is behind
+	// PageSize is how many machines, interfaces or disks a list shows at once; 0 = 1000.
+	PageSize int `json:"pageSize,omitempty"`
 
 	// EvictNotice is how long before an eviction a machine is warned; 0 = the documented 30s.
 	EvictNotice Duration `json:"evictNotice,omitempty"`
@@ -187,6 +189,9 @@ func (k Knobs) Validate() error {
 		if v.Gallery == "" || v.Image == "" || v.Version == "" || v.Published.IsZero() {
 			bad("images[%d]: gallery, image, version and published are all needed", i)
 		}
+	}
+	if k.PageSize < 0 {
+		bad("pageSize is negative: %d", k.PageSize)
 	}
 	if k.SubnetAddresses < 0 {
 		bad("subnetAddresses is negative: %d", k.SubnetAddresses)

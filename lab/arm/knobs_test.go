@@ -347,10 +347,10 @@ func TestEvictionWarnsThenTakes(t *testing.T) {
 func TestKnobsNameEveryMistake(t *testing.T) {
 	k := arm.Knobs{CreateTime: -1, Capacity: []arm.Capacity{{Code: "Sold out", CapacityType: "cheap", Zone: "9", Limit: -1}}, Quota: map[string]int{"cores": -1},
 		Failures: []arm.Failure{{Count: -1, Status: 200}}, Throttle: arm.Throttle{Every: -1, Kinds: []string{"all"}}, Prices: map[string]float64{"x": -1},
-		Images: []arm.ImageVersion{{}}, SubnetAddresses: -1, Unreachable: []arm.Window{{From: time.Unix(9, 0), Until: time.Unix(8, 0)}}}
+		Images: []arm.ImageVersion{{}}, SubnetAddresses: -1, PageSize: -1, Unreachable: []arm.Window{{From: time.Unix(9, 0), Until: time.Unix(8, 0)}}}
 	err := k.Validate()
 	for _, want := range []string{"createTime", "capacity[0].code", "capacity[0].capacityType", "capacity[0].zone", "capacity[0].limit", "quota[cores]", "failures[0].code",
-		"failures[0].status", "failures[0].count", "throttle: every", "throttle.kinds", "prices[x]: want", "prices[x] is negative", "images[0]", "subnetAddresses", "unreachable[0]"} {
+		"failures[0].status", "failures[0].count", "throttle: every", "throttle.kinds", "prices[x]: want", "prices[x] is negative", "images[0]", "subnetAddresses", "pageSize", "unreachable[0]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not named in: %v", want, err)
 		}

@@ -110,8 +110,11 @@ func (c *Cloud) add(r *resource) {
 
 // remove drops a resource, its addresses and its extensions. The caller holds mu.
 func (c *Cloud) remove(r *resource) {
-	if r.typ == typeNIC {
+	switch owner := c.res[strings.ToLower(r.owner)]; {
+	case r.typ == typeNIC:
 		c.release(r)
+	case r.typ == typeExtension && owner != nil:
+		owner.vm.exts = slices.DeleteFunc(owner.vm.exts, func(id string) bool { return strings.EqualFold(id, r.id) })
 	}
 	delete(c.res, r.key())
 	c.changed(r)
@@ -154,16 +157,37 @@ func (c *Cloud) sorted(keep func(*resource) bool) []*resource {
 	return out
 }
 
-// listResources lists one type in a group or in the subscription. Everything fits one page.
+// listPage is how many resources one page of a list holds unless a knob says otherwise.
+const listPage = 1000
+
+// listResources lists one type in a group or in the subscription.
 func (c *Cloud) listResources(q *call) (*reply, *apiError) {
-	group := q.vars["rg"]
-	list := []any{}
-	for _, r := range c.sorted(func(r *resource) bool {
-		return r.typ == q.format && (group == "" || strings.EqualFold(group, r.group))
-	}) {
-		list = append(list, r.show())
+	return c.page(q, (*resource).show)
+}
+
+// page lists the type of the route in pages that nextLink joins (documentation "Azure REST API Reference", async
+// operations, throttling, and paging). A page begins after an id, so nothing is skipped while others come and go.
+func (c *Cloud) page(q *call, show func(*resource) object) (*reply, *apiError) {
+	group, after := q.vars["rg"], q.query.Get("$skiptoken")
+	size := c.knobs.PageSize
+	if size == 0 {
+		size = listPage
 	}
-	return ok(object{"value": list})
+	all := c.sorted(func(r *resource) bool {
+		return r.typ == q.format && (group == "" || strings.EqualFold(group, r.group)) && r.key() > after
+	})
+	out, list := object{}, []any{}
+	if len(all) > size {
+		all = all[:size]
+		next := q.URL.Query()
+		next.Set("$skiptoken", all[size-1].key())
+		out["nextLink"] = q.base + q.URL.Path + "?" + next.Encode()
+	}
+	for _, r := range all {
+		list = append(list, show(r))
+	}
+	out["value"] = list
+	return ok(out)
 }
 
 func (c *Cloud) getResource(q *call) (*reply, *apiError) {

@@ -186,11 +186,8 @@ func (c *Cloud) checkVersion(q *call) *apiError {
 
 func (c *Cloud) hasGroup(name string) bool {
 	return strings.EqualFold(name, c.cfg.NodeResourceGroup) || strings.EqualFold(name, c.cfg.ClusterResourceGroup) ||
-		strings.EqualFold(name, c.subnetPart(4))
+		slices.ContainsFunc(sortedKeys(c.nets), func(id string) bool { return strings.EqualFold(name, c.nets[id].part(4)) })
 }
-
-// subnetPart returns one segment of the cluster's subnet id: 4 = resource group, 8 = network, 10 = subnet.
-func (c *Cloud) subnetPart(i int) string { return strings.Split(c.cfg.SubnetID, "/")[i] }
 
 // finish writes the answer with the headers that every ARM answer carries, and logs the request.
 func (c *Cloud) finish(w http.ResponseWriter, r *http.Request, start time.Time, rep *reply, e *apiError) {

@@ -31,6 +31,7 @@ type machine struct {
 	work     *timer   // the one change in flight
 	evicting *timer   // an announced eviction
 	nics     []string // ids, primary first
+	exts     []string // ids of its extensions, in the order of their creation
 	diskID   string   // "" for ephemeral OS disks
 }
 
@@ -216,14 +217,7 @@ func (c *Cloud) getVM(q *call) (*reply, *apiError) {
 
 // listVMs is Virtual Machines - List and - List All.
 func (c *Cloud) listVMs(q *call) (*reply, *apiError) {
-	group := q.vars["rg"]
-	list := []any{}
-	for _, r := range c.sorted(func(r *resource) bool {
-		return r.typ == typeVM && (group == "" || strings.EqualFold(group, r.group))
-	}) {
-		list = append(list, c.showVM(q, r))
-	}
-	return ok(object{"value": list})
+	return c.page(q, func(r *resource) object { return c.showVM(q, r) })
 }
 
 func (c *Cloud) showVM(q *call, r *resource) object {
@@ -231,11 +225,7 @@ func (c *Cloud) showVM(q *call, r *resource) object {
 	if strings.EqualFold(q.query.Get("$expand"), "instanceView") || q.query.Get("statusOnly") == "true" {
 		ensure(out, "properties")["instanceView"] = c.instanceView(r)
 	}
-	var ext []any
-	for _, x := range c.sorted(func(x *resource) bool { return x.typ == typeExtension && strings.EqualFold(x.owner, r.id) }) {
-		ext = append(ext, x.show())
-	}
-	if ext != nil {
+	if ext := c.extensionsOf(r); len(ext) > 0 {
 		out["resources"] = ext
 	}
 	return out

@@ -138,8 +138,10 @@ func (c *Cloud) removeVM(r *resource) {
 			c.changed(disk)
 		}
 	}
-	for _, x := range c.sorted(func(x *resource) bool { return x.typ == typeExtension && strings.EqualFold(x.owner, r.id) }) {
-		c.remove(x)
+	for _, id := range slices.Clone(m.exts) {
+		if x := c.res[strings.ToLower(id)]; x != nil {
+			c.remove(x)
+		}
 	}
 	c.remove(r)
 }
@@ -234,7 +236,7 @@ func (c *Cloud) power(q *call, do func(*resource)) (*reply, *apiError) {
 	if e != nil {
 		return nil, e
 	}
-	if !slices.Contains([]string{"Succeeded"}, r.state) {
+	if r.state != "Succeeded" {
 		return nil, refuse(http.StatusConflict, "OperationNotAllowed", "The operation requires the VM '%s' to be provisioned; it is %s.", r.name, r.state)
 	}
 	op := c.newOperation()
