@@ -199,7 +199,7 @@ func (f *Fleet) Terminate(ctx context.Context, id string) error {
 // sweep removes what may be left under a machine's name once the machine is gone. NotFound means nothing is.
 func (f *Fleet) sweep(ctx context.Context, name string) error {
 	left := false
-	for _, kind := range []StrayKind{StrayNIC, StrayDisk} {
+	for _, kind := range []string{strayNIC, strayDisk} {
 		held, mine, err := f.inspectStray(ctx, kind, name)
 		switch {
 		case is404(err):

@@ -298,19 +298,31 @@ func TestStraysAreFoundAndRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := azure.Stray{Kind: azure.StrayNIC, Name: "aks-orphan", Claim: "orphan"}
+	nic := func(name string) cloud.Stray {
+		c := s.cloud.Config()
+		return cloud.Stray{Kind: "nic", ID: fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Network/networkInterfaces/%s",
+			c.Subscription, c.NodeResourceGroup, name)}
+	}
+	want := nic("aks-orphan")
 	if len(got) != 1 || got[0] != want {
 		t.Fatalf("strays %+v, want %+v", got, want)
 	}
-	if err := s.fleet.DeleteStray(t.Context(), want); err != nil {
+	if err := s.fleet.RemoveStray(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fleet.DeleteStray(t.Context(), want); cloud.CodeOf(err) != cloud.NotFound {
-		t.Errorf("delete it again: %v, want %s", err, cloud.NotFound)
+	if err := s.fleet.RemoveStray(t.Context(), want); cloud.CodeOf(err) != cloud.NotFound {
+		t.Errorf("remove it again: %v, want %s", err, cloud.NotFound)
 	}
-	living := azure.Stray{Kind: azure.StrayNIC, Name: "aks-living"}
-	if err := s.fleet.DeleteStray(t.Context(), living); cloud.CodeOf(err) != cloud.Invalid {
-		t.Errorf("delete an interface that a machine holds: %v, want %s", err, cloud.Invalid)
+	for what, bad := range map[string]cloud.Stray{
+		"an interface that a machine holds":  nic("aks-living"),
+		"another cluster's interface":        nic("aks-foreign"),
+		"somebody's interface":               nic("somebodys"),
+		"something that is not an interface": {Kind: "disk", ID: want.ID},
+		"nothing":                            {},
+	} {
+		if err := s.fleet.RemoveStray(t.Context(), bad); cloud.CodeOf(err) != cloud.Invalid {
+			t.Errorf("remove %s: %v, want %s", what, err, cloud.Invalid)
+		}
 	}
 }
 

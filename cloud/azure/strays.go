@@ -3,7 +3,6 @@ package azure
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,29 +14,21 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud"
 )
 
-// StrayKind says what a stray is.
-type StrayKind string
-
-// The kinds of strays.
+// Kinds of strays.
 const (
-	StrayNIC  StrayKind = "network interface"
-	StrayDisk StrayKind = "disk"
+	strayNIC  = "nic"
+	strayDisk = "disk"
 )
 
-// Stray is a network interface or a disk that was bought with a machine and outlived it. Machines bought by this
-// controller take both with them; an older installation, which made interfaces first, may have left some.
-type Stray struct {
-	Kind  StrayKind
-	Name  string
-	Claim string // for which it was bought, as far as tags and name tell
-}
+var _ cloud.Sweeper = (*Fleet)(nil)
 
 const maxGraphPages = 50 // of up to a thousand resources
 
-// Strays lists interfaces and disks with our tags that no machine holds, sorted by kind and name. The list comes from
-// Resource Graph, which lags behind by seconds to minutes: something new may be missing, something gone may still
-// be listed. DeleteStray looks again before it acts.
-func (f *Fleet) Strays(ctx context.Context) ([]Stray, error) {
+// Strays implements cloud.Sweeper: interfaces and disks with our tags that no machine holds. Machines bought by this
+// controller take both with them; an older installation, which made interfaces first, may have left some. The list
+// comes from Resource Graph, which lags behind by seconds to minutes: something new may be missing or look free,
+// something gone may still be listed. RemoveStray looks again before it acts.
+func (f *Fleet) Strays(ctx context.Context) ([]cloud.Stray, error) {
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
 	query := fmt.Sprintf(`Resources
@@ -50,7 +41,7 @@ func (f *Fleet) Strays(ctx context.Context) ([]Stray, error) {
 		Query: to.Ptr(query), Subscriptions: []*string{to.Ptr(f.cfg.SubscriptionID)},
 		Options: &armresourcegraph.QueryRequestOptions{ResultFormat: to.Ptr(armresourcegraph.ResultFormatObjectArray)},
 	}
-	var out []Stray
+	var out []cloud.Stray
 	for range maxGraphPages {
 		resp, err := f.api.graph.Resources(ctx, req, nil)
 		if err != nil {
@@ -62,14 +53,14 @@ func (f *Fleet) Strays(ctx context.Context) ([]Stray, error) {
 		}
 		req.Options.SkipToken = resp.SkipToken
 	}
-	slices.SortFunc(out, func(a, b Stray) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
-	return slices.Compact(out), nil
+	slices.SortFunc(out, func(a, b cloud.Stray) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(out, func(a, b cloud.Stray) bool { return a.ID == b.ID }), nil
 }
 
 // readStrays picks strays out of rows. It judges each row itself and does not lean on the query.
-func (f *Fleet) readStrays(data any) []Stray {
+func (f *Fleet) readStrays(data any) []cloud.Stray {
 	rows, _ := data.([]any)
-	var out []Stray
+	var out []cloud.Stray
 	for _, r := range rows {
 		row, _ := r.(map[string]any)
 		text := func(key string) string { s, _ := row[key].(string); return s }
@@ -82,44 +73,55 @@ func (f *Fleet) readStrays(data any) []Stray {
 		if text("managedBy") != "" || properties["virtualMachine"] != nil || !ours(tags, f.cfg.ClusterName) {
 			continue
 		}
-		s := Stray{Name: text("name"), Claim: claimOf(text("name"), tags)}
-		switch strings.ToLower(text("type")) {
-		case "microsoft.network/networkinterfaces":
-			s.Kind = StrayNIC
-		case "microsoft.compute/disks":
-			s.Kind = StrayDisk
-		default:
+		if !strings.HasPrefix(text("name"), namePrefix) {
 			continue
 		}
-		if strings.HasPrefix(s.Name, namePrefix) {
-			out = append(out, s)
+		switch strings.ToLower(text("type")) {
+		case "microsoft.network/networkinterfaces":
+			out = append(out, cloud.Stray{ID: f.strayID(strayNIC, text("name")), Kind: strayNIC})
+		case "microsoft.compute/disks":
+			created, _ := time.Parse(time.RFC3339, fmt.Sprint(properties["timeCreated"]))
+			out = append(out, cloud.Stray{ID: f.strayID(strayDisk, text("name")), Kind: strayDisk, Created: created.UTC()})
 		}
 	}
 	return out
 }
 
-// DeleteStray asks for a stray to go; nil means asked. NotFound means that it is gone, Invalid that a machine holds
-// it or that it was not bought by us.
-func (f *Fleet) DeleteStray(ctx context.Context, s Stray) error {
+// strayID is the ARM id of an interface or a disk in the node resource group.
+func (f *Fleet) strayID(kind, name string) string {
+	path := "Microsoft.Network/networkInterfaces/"
+	if kind == strayDisk {
+		path = "Microsoft.Compute/disks/"
+	}
+	return fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/%s%s", f.cfg.SubscriptionID, f.cfg.NodeResourceGroup, path, name)
+}
+
+// RemoveStray implements cloud.Sweeper; nil means asked. Invalid means that a machine holds it, that it was not bought
+// by us, or that the id is not one of Strays'.
+func (f *Fleet) RemoveStray(ctx context.Context, s cloud.Stray) error {
+	name := s.ID[strings.LastIndexByte(s.ID, '/')+1:]
+	if s.Kind != strayNIC && s.Kind != strayDisk || name == "" || !strings.EqualFold(s.ID, f.strayID(s.Kind, name)) {
+		return cloud.Errorf(cloud.Invalid, "remove stray %s %q: not an interface or a disk of resource group %s", s.Kind, s.ID, f.cfg.NodeResourceGroup)
+	}
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	held, mine, err := f.inspectStray(ctx, s.Kind, s.Name)
+	held, mine, err := f.inspectStray(ctx, s.Kind, name)
 	if err != nil {
-		return fmt.Errorf("delete stray %s %s: %w", s.Kind, s.Name, inWords(err, tried{}))
+		return fmt.Errorf("remove stray %s %s: %w", s.Kind, name, inWords(err, tried{}))
 	}
 	if held || !mine {
-		return cloud.Errorf(cloud.Invalid, "delete stray %s %s: a machine holds it, or we did not buy it", s.Kind, s.Name)
+		return cloud.Errorf(cloud.Invalid, "remove stray %s %s: a machine holds it, or we did not buy it", s.Kind, name)
 	}
-	if err := f.deleteStray(ctx, s.Kind, s.Name); err != nil {
-		return fmt.Errorf("delete stray %s %s: %w", s.Kind, s.Name, inWords(err, tried{}))
+	if err := f.deleteStray(ctx, s.Kind, name); err != nil {
+		return fmt.Errorf("remove stray %s %s: %w", s.Kind, name, inWords(err, tried{}))
 	}
 	return nil
 }
 
 // inspectStray reads an interface or a disk: does a machine hold it, and did we buy it? An OS disk carries no tags of
 // ours when an older installation made it; then our naming and an empty holder must do.
-func (f *Fleet) inspectStray(ctx context.Context, kind StrayKind, name string) (held, mine bool, err error) {
-	if kind == StrayDisk {
+func (f *Fleet) inspectStray(ctx context.Context, kind string, name string) (held, mine bool, err error) {
+	if kind == strayDisk {
 		d, err := f.api.disks.Get(ctx, f.cfg.NodeResourceGroup, name, nil)
 		if err != nil {
 			return false, false, err
@@ -136,22 +138,15 @@ func (f *Fleet) inspectStray(ctx context.Context, kind StrayKind, name string) (
 	return held, ours(values(n.Tags), f.cfg.ClusterName) && strings.HasPrefix(name, namePrefix), nil
 }
 
-func (f *Fleet) deleteStray(ctx context.Context, kind StrayKind, name string) error {
+func (f *Fleet) deleteStray(ctx context.Context, kind string, name string) error {
 	var err error
-	switch kind {
-	case StrayDisk:
+	if kind == strayDisk {
 		_, err = f.api.disks.BeginDelete(ctx, f.cfg.NodeResourceGroup, name, nil)
-	case StrayNIC:
+	} else {
 		_, err = f.api.nics.BeginDelete(ctx, f.cfg.NodeResourceGroup, name, nil)
-	default:
-		err = errors.New("unknown kind of stray")
 	}
 	return err
 }
 
 // kql escapes a text for single quotes in a Resource Graph query.
 func kql(s string) string { return strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) }
-
-// StrayAfter is how far apart a sweeper must see the same stray twice before it deletes it. What is seen once may
-// belong to a machine that is just being made: Resource Graph lags behind and does not tell ages.
-const StrayAfter = 5 * time.Minute
