@@ -177,6 +177,19 @@ func (k Knobs) Validate() error {
 			bad("unreachable[%d] ends before it begins", i)
 		}
 	}
+	if k.PageSize < 0 {
+		bad("pageSize is negative: %d", k.PageSize)
+	}
+	if k.SubnetAddresses < 0 {
+		bad("subnetAddresses is negative: %d", k.SubnetAddresses)
+	}
+	return errors.Join(append(errs, k.validateCatalog()...)...)
+}
+
+// validateCatalog checks what the knobs change about prices and images.
+func (k Knobs) validateCatalog() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, name := range sortedKeys(k.Prices) {
 		if parts := strings.Split(name, "/"); len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "spot" {
 			bad("prices[%s]: want region/size or region/size/spot", name)
@@ -190,13 +203,7 @@ func (k Knobs) Validate() error {
 			bad("images[%d]: gallery, image, version and published are all needed", i)
 		}
 	}
-	if k.PageSize < 0 {
-		bad("pageSize is negative: %d", k.PageSize)
-	}
-	if k.SubnetAddresses < 0 {
-		bad("subnetAddresses is negative: %d", k.SubnetAddresses)
-	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func (t Throttle) validate() []error {

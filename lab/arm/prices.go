@@ -176,7 +176,7 @@ func (c *Cloud) priceItems(r skus.Region, o skus.Offer) []priceItem {
 	item := func(product, suffix, kind string, usd float64) priceItem {
 		id := guid("meter", r.Name, s.Name, product, suffix, kind)
 		return priceItem{Currency: "USD", Price: usd, UnitPrice: usd, Region: r.Name, Location: r.DisplayName, From: "2026-01-01T00:00:00Z",
-			MeterID: id, Meter: strings.TrimSuffix(short, " Spot") + suffix, ProductID: "DZH3" + id[:8], SKUID: "DZH3" + id[:8] + "/" + id[9:13],
+			MeterID: id, Meter: short + suffix, ProductID: "DZH3" + id[:8], SKUID: "DZH3" + id[:8] + "/" + id[9:13],
 			Product: product, SKU: short + suffix, Service: "Virtual Machines", ServiceID: "DZH313Z7MMC8", Family: "Compute",
 			Unit: "1 Hour", Type: kind, Primary: true, ARMSKUName: s.Name}
 	}

@@ -266,7 +266,7 @@ func (c *Cloud) instanceView(r *resource) object {
 // remaining adds the compute provider's own budget header (documentation "Troubleshooting API throttling errors").
 // This Azure counts by its throttling knob; the header shows the documented shape.
 func (c *Cloud) remaining(h map[string]string) {
-	left := 1200 - c.counts["write"]
+	left := 1199 // as if the bucket filled up again before the next request
 	if t := c.knobs.Throttle; t.PerWindow > 0 {
 		left = t.PerWindow - c.counts["write"]
 	}
