@@ -3,6 +3,7 @@ package audit
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
@@ -184,9 +185,34 @@ func (a *audit) mayBecome(c model.Claim, t model.InstanceType, o model.Offering)
 			}
 			continue
 		}
-		if there && canonical(r.Key) != model.LabelPool && !value(r, v, true) {
+		if (there || a.machineLabel(c.Class, canonical(r.Key))) && canonical(r.Key) != model.LabelPool && !value(r, v, there) {
 			return false
 		}
 	}
 	return true
+}
+
+// machineLabel reports whether only machines bring the label: some machine of the catalogue has it, so that others
+// lack it, or it is one that the Azure provider publishes as describing machines.
+func (a *audit) machineLabel(class model.ClassRef, key string) bool {
+	if strings.HasPrefix(key, "karpenter.azure.com/") && key != "karpenter.azure.com/aksnodeclass" {
+		return true
+	}
+	for _, short := range []string{"mode", "sku-cpu", "sku-memory", "scalesetpriority", "priority", "os-sku", "fips_enabled"} {
+		if key == "kubernetes.azure.com/"+short {
+			return true
+		}
+	}
+	for _, t := range a.w.Catalogs[class].Types {
+		_, typ := t.Labels[key]
+		if typ || len(t.Either[key]) > 0 {
+			return true
+		}
+		for _, o := range t.Offerings {
+			if _, ok := o.Labels[key]; ok {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -33,9 +33,9 @@ type buyer struct {
 	waiting []int
 }
 
-// purchases builds the purchases of a draft. Bins of which too few offerings remain for minValues are given up: their
-// pods stay without a place.
-func (b *buyer) purchases(d *draft) []Purchase {
+// purchases builds the purchases of a draft. A bin of which too few offerings remain is given up, and its seller is closed
+// to its groups: given says how many, so that the caller may try elsewhere.
+func (b *buyer) purchases(d *draft) (out []Purchase, given int) {
 	b.waiting = make([]int, len(b.sellers))
 	for _, x := range d.bins {
 		b.waiting[b.choices[x.choice].seller]++
@@ -45,13 +45,19 @@ func (b *buyer) purchases(d *draft) []Purchase {
 			return cmp.Or(cmp.Compare(l.group, m.group), cmp.Compare(m.n, l.n))
 		}))
 	})
-	var out []Purchase
 	for _, x := range d.bins {
 		if p, ok := b.purchase(x); ok {
 			out = append(out, p)
+			continue
+		}
+		given++
+		for _, l := range x.loads {
+			lot := b.groups[l.group].lots[b.choices[x.choice].seller]
+			lot.ok = newSet(len(lot.ok) * 64)
+			lot.refusal.Why, lot.refusal.Detail = model.WhyMinValues, "too few offerings remain for the pod to choose from"
 		}
 	}
-	return out
+	return out, given
 }
 
 // candidates are the offerings that may carry the bin within its share of the limits, and the pods' terms that they meet.
@@ -97,7 +103,9 @@ func (b *buyer) purchase(x bin) (Purchase, bool) {
 			pods = pods.Add(b.groups[l.group].requests)
 		}
 	}
-	items, requests := s.options(fits, pods, b.most)
+	order := slices.Clone(c.company)
+	fits.each(func(i int) { order = append(order, i) })
+	items, requests := s.options(order, pods, b.most)
 	if len(items) == 0 || !s.enough(items) {
 		b.waiting[s.id]--
 		b.spare[s.id].take(c.cost, -1)
@@ -132,32 +140,37 @@ func compareKeys(a, b model.PodKey) int {
 }
 
 // options picks, in order of preference, at most most of the offerings that hold the pods, and returns what the claim
-// must request: the pods and the most that daemons take on any of them. Every option holds that.
-func (s *seller) options(from set, pods model.Resources, most int) ([]int, model.Resources) {
+// must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
+// from wins where daemons differ so much that two offerings cannot both be options.
+func (s *seller) options(from []int, pods model.Resources, most int) ([]int, model.Resources) {
 	var all []int
 	var over model.Resources
-	from.each(func(i int) {
+	seen := newSet(len(s.shelf.items))
+	for _, i := range from {
+		if seen.has(i) {
+			continue
+		}
+		seen.add(i)
 		next := over.Max(s.overhead[i])
 		need := pods.Add(next)
 		if len(all) == 0 {
 			next = s.overhead[i]
 			need = pods.Add(next)
 		}
-		if !need.FitsIn(s.shelf.items[i].t.Allocatable) {
-			return
-		}
+		fits := need.FitsIn(s.shelf.items[i].t.Allocatable)
 		if !next.FitsIn(over) {
 			for _, j := range all {
-				if !need.FitsIn(s.shelf.items[j].t.Allocatable) {
-					return
-				}
+				fits = fits && need.FitsIn(s.shelf.items[j].t.Allocatable)
 			}
 		}
-		all, over = append(all, i), next
-	})
+		if fits {
+			all, over = append(all, i), next
+		}
+	}
 	if len(all) == 0 {
 		return nil, pods
 	}
+	slices.Sort(all)
 	return s.narrow(all, most), pods.Add(over)
 }
 

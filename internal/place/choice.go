@@ -17,6 +17,8 @@ type choice struct {
 	cost   vec // of the seller's limits
 	takes  set // groups that it accepts
 	free   int // flavour of the open labels; see flavours
+	// company are the offerings that together meet minValues and all hold what fits into room; nil without minValues.
+	company []int
 }
 
 // newChoices lists what the sellers of one tier can sell to the groups, without anything that another choice beats.
@@ -91,7 +93,7 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*group) []choi
 		}
 		seen[string(key)] = true
 		if len(s.choosy) > 0 {
-			if c.room, c.takes = s.diverse(i, masks); c.room == nil || c.takes.first() < 0 {
+			if !s.diverse(&c, masks) {
 				continue
 			}
 		}
@@ -100,9 +102,11 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*group) []choi
 	return out
 }
 
-// diverse shrinks what offering i may be filled with until enough other offerings hold it too to meet minValues: the
-// room is the smallest of a company of offerings, and only groups that all accept count. nil when no company is enough.
-func (s *seller) diverse(i int, masks []set) (vec, set) {
+// diverse shrinks what the choice may be filled with until enough other offerings hold it too to meet minValues: the
+// room is what the smallest of a company of offerings leaves beside the most that daemons take on any of them, only groups
+// that all accept count, and the limits must bear the largest. It is false when no company is enough.
+func (s *seller) diverse(c *choice, masks []set) bool {
+	i := c.item
 	type mate struct {
 		item int
 		loss float64
@@ -123,26 +127,32 @@ func (s *seller) diverse(i int, masks []set) (vec, set) {
 		}
 		mates = append(mates, mate{j, loss})
 	}
-	slices.SortStableFunc(mates, func(a, b mate) int { return cmp.Compare(a.loss, b.loss) })
-	room, takes := s.room[i].clone(), masks[i]
+	slices.SortStableFunc(mates, func(a, b mate) int {
+		return cmp.Or(cmp.Compare(a.loss, b.loss), slices.Compare(s.cost[a.item], s.cost[b.item]))
+	})
+	c.room, c.cost = s.room[i].clone(), s.cost[i].clone()
+	over := s.taken[i].clone()
 	company := []int{i}
 	for _, m := range mates {
 		if s.enough(company) {
-			return room, takes
+			break
 		}
 		if !s.adds(company, m.item) {
 			continue
 		}
 		company = append(company, m.item)
-		takes = takes.and(masks[m.item])
+		c.takes = c.takes.and(masks[m.item])
 		for r, v := range s.room[m.item] {
-			room[r] = min(room[r], v)
+			more := max(over[r], s.taken[m.item][r])
+			c.room[r] = min(c.room[r]+over[r], v+s.taken[m.item][r]) - more
+			over[r] = more
+		}
+		for r, v := range s.cost[m.item] {
+			c.cost[r] = max(c.cost[r], v)
 		}
 	}
-	if s.enough(company) {
-		return room, takes
-	}
-	return nil, nil
+	c.company = company
+	return s.enough(company) && c.takes.first() >= 0 && s.left.covers(c.cost)
 }
 
 // distinct counts the values of key among the items.

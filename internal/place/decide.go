@@ -150,7 +150,11 @@ func (d *decision) buy(sellers []*seller) {
 		for to < len(sellers) && sellers[to].pool.Weight == sellers[from].pool.Weight {
 			to++
 		}
-		d.tier(sellers[from:to])
+		for range maxTries {
+			if d.tier(sellers[from:to]) == 0 {
+				break
+			}
+		}
 		from = to
 	}
 	for _, p := range d.plan.Buy {
@@ -158,8 +162,11 @@ func (d *decision) buy(sellers []*seller) {
 	}
 }
 
-// tier packs what still waits into machines of pools of one weight.
-func (d *decision) tier(tier []*seller) {
+// maxTries bounds how often a tier is packed again after machines had to be given up for want of choice.
+const maxTries = 4
+
+// tier packs what still waits into machines of pools of one weight, and returns how many machines had to be given up.
+func (d *decision) tier(tier []*seller) int {
 	var groups []*group
 	var want []int
 	p := &packer{steps: d.steps}
@@ -169,7 +176,7 @@ func (d *decision) tier(tier []*seller) {
 		}
 	}
 	if p.choices = newChoices(tier, groups); len(p.choices) == 0 {
-		return
+		return 0
 	}
 	for _, s := range d.sellers {
 		p.limits = append(p.limits, s.left.clone())
@@ -177,7 +184,9 @@ func (d *decision) tier(tier []*seller) {
 	best := p.pack(want)
 	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut
 	b := &buyer{sellers: d.sellers, groups: groups, choices: p.choices, most: d.most, spare: p.remaining(best.bins)}
-	d.plan.Buy = append(d.plan.Buy, b.purchases(best)...)
+	bought, given := b.purchases(best)
+	d.plan.Buy = append(d.plan.Buy, bought...)
+	return given
 }
 
 // explain says of every pod without a place why each pool refused it, and puts the lists in order.
@@ -228,8 +237,8 @@ func (d *decision) refusal(s *seller, g *group) Refusal {
 	switch {
 	case len(s.choosy) > 0:
 		r.Why, r.Detail = model.WhyMinValues, "too few of the offerings that satisfy minValues hold the pod"
-	case d.plan.Cut:
-		r.Why, r.Detail = model.WhyPlanCut, "the work limit was reached before the pod's turn"
+	case d.plan.Cut || len(s.limits) == 0:
+		r.Why, r.Detail = model.WhyPlanCut, "the search ended before the pod's turn"
 	default:
 		r.Why, r.Detail = model.WhyLimits, s.limitText(l)
 	}

@@ -79,6 +79,19 @@ func (l *lot) offer(s *seller, ok set, free require.Set, t require.Set, best *in
 	if first < 0 {
 		return
 	}
+	if len(s.choosy) > 0 {
+		// minValues are judged on one term's offerings; a union of terms could promise more than the claim may ask for.
+		var items []int
+		ok.each(func(i int) { items = append(items, i) })
+		if *best >= 0 && (first >= *best || !s.enough(items)) {
+			return
+		}
+		*best, l.ok, l.free, l.terms = first, ok, free, []require.Set{t}
+		if !s.enough(items) {
+			*best = len(s.shelf.items) // any other term is welcome
+		}
+		return
+	}
 	if *best >= 0 && free.String() == l.free.String() {
 		l.ok = slicesOr(l.ok, ok)
 		l.terms = append(l.terms, t)

@@ -12,13 +12,13 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// TestScenarios runs testdata: each file's name is the claim that it makes. The commands are
+// TestScenarios runs testdata/scenarios: each file's name is the claim that it makes. The commands are
 //
 //	decide [limit=N] [max-options=N] [requirements]   what to do with the world
 //	options claim=NAME                               what a claim may be launched with
 //	claims                                           the claims to create for the plan
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w, err := worldtext.Parse(d.Input)
 			if err != nil {

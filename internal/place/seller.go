@@ -23,6 +23,7 @@ type seller struct {
 
 	overhead []model.Resources // per item: what daemons take there
 	room     []vec             // per item: what daemons leave
+	taken    []vec             // per item: overhead, in the order of room
 	limits   []string          // names of limited resources, sorted
 	cost     []vec             // per item: what a purchase takes from the limits
 	left     vec               // of the limits, in the order of limits
@@ -127,18 +128,21 @@ func (s *seller) measure(daemons []model.Daemon, d dims) {
 			}
 		})
 	}
-	flat := make(vec, n*len(d))
+	s.taken = make([]vec, n)
+	flat := make(vec, 2*n*len(d))
 	for i, it := range s.shelf.items {
-		v := flat[i*len(d) : (i+1)*len(d) : (i+1)*len(d)]
+		v, o := flat[:len(d):len(d)], flat[len(d):2*len(d):2*len(d)]
+		flat = flat[2*len(d):]
 		for j, name := range d {
-			v[j] = it.t.Allocatable.Get(name) - s.overhead[i].Get(name)
+			o[j] = s.overhead[i].Get(name)
+			v[j] = it.t.Allocatable.Get(name) - o[j]
 		}
-		s.room[i] = v
+		s.room[i], s.taken[i] = v, o
 	}
 }
 
 // canHold reports whether machines of the type have the devices that a daemon asks for; without them it never runs there.
-func canHold(t model.InstanceType, r model.Resources) bool {
+func canHold(t *model.InstanceType, r model.Resources) bool {
 	return model.Resources{Extended: r.Extended}.FitsIn(t.Allocatable)
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// item is one offering on the shelf with its type.
+// item is one offering on the shelf with its type. Both belong to the catalogue and are only read.
 type item struct {
-	t model.InstanceType
-	o model.Offering
+	t *model.InstanceType
+	o *model.Offering
 }
 
 // shelf is a catalogue arranged for questions: offerings in the order in which we would buy them, and for every label
@@ -37,11 +37,11 @@ type column struct {
 const regional = "0"
 
 // byPreference orders offerings as we would buy them: cheap first, then zonal before regional, then by name.
-func byPreference(a, b model.Offering) int {
+func byPreference(a, b *model.Offering) int {
 	return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(scope(a), scope(b)), a.Key().Compare(b.Key()))
 }
 
-func scope(o model.Offering) int {
+func scope(o *model.Offering) int {
 	if o.Zone == regional || o.Zone == "" {
 		return 1
 	}
@@ -50,29 +50,31 @@ func scope(o model.Offering) int {
 
 func newShelf(cat model.Catalog) *shelf {
 	s := &shelf{keys: map[string]*column{}, either: map[string]bool{}}
-	for _, t := range cat.Types {
-		t.Labels = require.Normalise(t.Labels)
-		for _, o := range t.Offerings {
-			s.items = append(s.items, item{t, o})
+	for ti := range cat.Types {
+		t := &cat.Types[ti]
+		for oi := range t.Offerings {
+			s.items = append(s.items, item{t, &t.Offerings[oi]})
 		}
 	}
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
 	s.all, s.available = newSet(len(s.items)), newSet(len(s.items))
 	values := map[string]map[string]set{}
+	ofType := map[*model.InstanceType][]int{}
 	for i, it := range s.items {
 		s.all.add(i)
 		if it.o.Available {
 			s.available.add(i)
 		}
-		for k, v := range it.labels() {
-			s.note(values, k, v, i)
+		ofType[it.t] = append(ofType[it.t], i)
+		for k, v := range it.o.Labels {
+			s.note(values, require.Key(k), v, i)
 		}
-		for k, vs := range it.t.Either {
-			s.either[require.Key(k)] = true
-			for _, v := range vs {
-				s.note(values, require.Key(k), v, i)
-			}
-		}
+		s.note(values, model.LabelInstanceType, it.o.Type, i)
+		s.note(values, model.LabelZone, it.o.Zone, i)
+		s.note(values, model.LabelCapacityType, it.o.CapacityType, i)
+	}
+	for t, items := range ofType {
+		s.noteType(values, t, items)
 	}
 	for k, m := range values {
 		c := &column{values: slices.Sorted(maps.Keys(m)), absent: slices.Clone(s.all)}
@@ -87,19 +89,27 @@ func newShelf(cat model.Catalog) *shelf {
 	return s
 }
 
-// labels yields every definite label of the item, under normalised keys. An offering's own labels win; type, zone and
-// capacity type are always there.
-func (it item) labels() map[string]string {
-	m := make(map[string]string, len(it.t.Labels)+len(it.o.Labels)+3)
-	maps.Copy(m, it.t.Labels)
-	for k, v := range it.o.Labels {
-		m[require.Key(k)] = v
+// noteType notes what all offerings of a type share. An offering's own labels win over its type's.
+func (s *shelf) noteType(values map[string]map[string]set, t *model.InstanceType, items []int) {
+	for k, v := range require.Normalise(t.Labels) {
+		switch k {
+		case model.LabelInstanceType, model.LabelZone, model.LabelCapacityType:
+			continue
+		}
+		for _, i := range items {
+			if _, own := s.items[i].o.Labels[k]; !own {
+				s.note(values, k, v, i)
+			}
+		}
 	}
-	m[model.LabelInstanceType], m[model.LabelZone], m[model.LabelCapacityType] = it.o.Type, it.o.Zone, it.o.CapacityType
-	if _, ok := m[model.LabelInstanceType]; !ok || it.o.Type == "" {
-		m[model.LabelInstanceType] = it.t.Name
+	for k, vs := range t.Either {
+		s.either[require.Key(k)] = true
+		for _, v := range vs {
+			for _, i := range items {
+				s.note(values, require.Key(k), v, i)
+			}
+		}
 	}
-	return m
 }
 
 func (s *shelf) note(values map[string]map[string]set, k, v string, i int) {
