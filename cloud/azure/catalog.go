@@ -141,7 +141,7 @@ func offerings(s SKU, m market, at place) []model.Offering {
 				Type: s.Name, Zone: zoneLabel(at.location, z), CapacityType: capacityType, Price: price,
 				Available: why == "", Unavailable: why,
 			}
-			o.Labels = offeringLabels(s, o, z)
+			o.Labels = offeringLabels(o)
 			out = append(out, o)
 		}
 	}
@@ -151,10 +151,13 @@ func offerings(s SKU, m market, at place) []model.Offering {
 	return out
 }
 
-func offeringLabels(s SKU, o model.Offering, zone string) map[string]string {
-	scope, priority, ultra := zonal, regularWord, slices.Contains(s.UltraZones, zone)
-	if zone == regionalZone {
-		scope, ultra = regional, s.UltraRegional
+// offeringLabels are the labels of one offering. Ultra disks must be switched on when a machine is made and cost a
+// reservation from then on, so a zone that could have them does not yet give every machine in it the label: it says
+// false everywhere, and who asks for true is refused, until an offering can leave the choice to its buyer.
+func offeringLabels(o model.Offering) map[string]string {
+	scope, priority := zonal, regularWord
+	if o.Zone == regionalZone {
+		scope = regional
 	}
 	if o.CapacityType == model.Spot {
 		priority = spotWord
@@ -165,7 +168,7 @@ func offeringLabels(s SKU, o model.Offering, zone string) map[string]string {
 		LabelPlacementScope:      scope,
 		LabelAKSScaleSetPriority: priority,
 		LabelAKSPriority:         priority,
-		LabelUltraSSD:            strconv.FormatBool(ultra),
+		LabelUltraSSD:            "false",
 	}
 }
 

@@ -53,11 +53,6 @@ func rawSKU(name string, words ...string) *armcompute.ResourceSKU {
 			r.Family = to.Ptr(value)
 		case "zones":
 			info.Zones = to.SliceOfPtrs(strings.Split(value, ",")...)
-		case "ultra":
-			info.ZoneDetails = []*armcompute.ResourceSKUZoneDetails{{
-				Name:         to.SliceOfPtrs(strings.Split(value, ",")...),
-				Capabilities: []*armcompute.ResourceSKUCapabilities{{Name: to.Ptr("UltraSSDAvailable"), Value: to.Ptr("True")}},
-			}}
 		case "nozone":
 			r.Restrictions = append(r.Restrictions, &armcompute.ResourceSKURestrictions{
 				Type:            to.Ptr(armcompute.ResourceSKURestrictionsTypeZone),

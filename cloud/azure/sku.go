@@ -21,9 +21,6 @@ type SKU struct {
 	Zones        []string
 	// Forbidden says why the region may not sell it to us; "" = it may.
 	Forbidden string
-	// UltraZones are the zones in which ultra disks may be attached; UltraRegional the same outside zones.
-	UltraZones    []string
-	UltraRegional bool
 
 	CacheBytes, ResourceMiB, NVMeMiB int64
 	// Placements are the places where an ephemeral OS disk may live; empty = it may not.
@@ -87,12 +84,11 @@ func readSKU(r *armcompute.ResourceSKU, location string) (SKU, bool) {
 	s := SKU{
 		Name: *r.Name, Family: str(r.Family), Size: size,
 		CPUs: c.int("vCPUs"), MemoryGiB: c.float("MemoryGB"), GPUs: c.int("GPUs"),
-		Arch:          archAMD64,
-		CacheBytes:    c.int("CachedDiskBytes"),
-		ResourceMiB:   c.int("MaxResourceVolumeMB"),
-		NVMeMiB:       c.int("NvmeDiskSizeInMiB"),
-		UltraRegional: c.is("UltraSSDAvailable"),
-		Premium:       c.is("PremiumIO"), AcceleratedNet: c.is("AcceleratedNetworkingEnabled"),
+		Arch:        archAMD64,
+		CacheBytes:  c.int("CachedDiskBytes"),
+		ResourceMiB: c.int("MaxResourceVolumeMB"),
+		NVMeMiB:     c.int("NvmeDiskSizeInMiB"),
+		Premium:     c.is("PremiumIO"), AcceleratedNet: c.is("AcceleratedNetworkingEnabled"),
 		SpotCapable: c.is("LowPriorityCapable"), EncryptionAtHost: c.is("EncryptionAtHostSupported"),
 	}
 	if strings.EqualFold(c["CpuArchitectureType"], "Arm64") {
@@ -109,11 +105,6 @@ func readSKU(r *armcompute.ResourceSKU, location string) (SKU, bool) {
 			continue
 		}
 		s.Zones = append(s.Zones, strs(l.Zones)...)
-		for _, d := range l.ZoneDetails {
-			if d != nil && capabilities(d.Capabilities).is("UltraSSDAvailable") {
-				s.UltraZones = append(s.UltraZones, strs(d.Name)...)
-			}
-		}
 	}
 	s.restrict(r.Restrictions, location)
 	slices.Sort(s.Zones)
