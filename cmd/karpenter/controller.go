@@ -121,7 +121,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	}
 	mirror := world.New()
 	c, err := control.New(control.Parts{
-		Store: store, Market: market.New(fleet, market.Config{}), World: mirror,
+		Store: store, Market: market.New(fleet, market.Config{}), World: mirror, Sweeper: fleet,
 		Observe: observe.New(store, log.WithName("controller"), metrics), Log: log.WithName("controller"), Now: time.Now,
 		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max},
 		Mark:     dieOnceAt(os.Getenv(dieOnceEnv)),
@@ -153,12 +153,12 @@ func azureConfig(cfg config.Config, log logr.Logger) azure.Config {
 	return azure.Config{
 		SubscriptionID: a.SubscriptionID, TenantID: a.TenantID, ClientID: a.ClientID, FederatedTokenFile: a.FederatedTokenFile,
 		Location: a.Location, NodeResourceGroup: a.NodeResourceGroup, ClusterName: cfg.Cluster.Name, SubnetID: a.SubnetID, VnetGUID: a.VnetGUID,
-		Network:      azure.Network{Plugin: a.NetworkPlugin, Mode: a.NetworkPluginMode, Dataplane: a.NetworkDataplane, Policy: a.NetworkPolicy},
+		Network:      azure.Network{Plugin: a.NetworkPlugin, Mode: a.NetworkPluginMode, Dataplane: a.NetworkDataplane, Policy: a.NetworkPolicy, DNSServiceIP: a.DNSServiceIP},
 		SSHPublicKey: a.SSHPublicKey, AdminUsername: a.AdminUsername, NodeIdentities: a.NodeIdentities,
 		KubeletIdentityClientID: a.KubeletIdentityClientID, DiskEncryptionSetID: a.DiskEncryptionSetID,
 		MemoryOverheadPercent: a.MemoryOverheadPercent, AdditionalTags: a.AdditionalTags, BillingExtension: true,
 		Endpoints: azure.Endpoints{ResourceManager: a.Cloud.ResourceManagerEndpoint, AuthorityHost: a.Cloud.AuthorityHost,
 			Audience: a.Cloud.Audience, RetailPrices: a.Cloud.RetailPricesEndpoint},
-		Version: version, Now: time.Now, Log: log.WithName("azure"),
+		Environment: a.Cloud.Name, Version: version, Now: time.Now, Log: log.WithName("azure"),
 	}
 }

@@ -100,10 +100,10 @@ type Controller struct {
 	others tasks // pools, classes, sweeping
 
 	// mu guards the fields below. It is never held while a door is called.
-	mu        sync.Mutex
-	nominated map[string]time.Time // node name → until when waiting pods are expected there; lost on restart at no harm
-	strays    map[string]time.Time // stray id → when it was first seen; lost on restart at no harm
-	relist    chan struct{}
+	mu     sync.Mutex
+	strays map[string]time.Time // stray id → when it was first seen; lost on restart at no harm
+
+	relist chan struct{} // holds a token when someone wants the cloud listed soon
 }
 
 // New makes a controller. It starts nothing.
@@ -124,7 +124,7 @@ func New(p Parts) (*Controller, error) {
 		p.Mark = func(Point) {}
 	}
 	p.Settings = p.Settings.withDefaults()
-	c := &Controller{Parts: p, nominated: map[string]time.Time{}, relist: make(chan struct{}, 1)}
+	c := &Controller{Parts: p, relist: make(chan struct{}, 1)}
 	for _, t := range []*tasks{&c.claims, &c.drains, &c.others} {
 		t.limit, t.now = p.Settings.Workers, p.Now
 	}

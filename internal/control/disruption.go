@@ -2,49 +2,54 @@ package control
 
 import (
 	"context"
-	"maps"
+	"slices"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
+	"github.com/karpenter-aks/karpenter/internal/drain"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
-// disruption asks disrupt.Decide which nodes may leave, and deletes their claims. The picture is taken anew right before
-// each deletion, because a pod may have been bound since.
+// disruption asks disrupt.Decide which nodes may leave: it marks those chosen, deletes the claims of those that carry the
+// mark and are still right, and takes the mark away from the others. The mark is in the cluster, so a restart carries on.
 func (c *Controller) disruption(ctx context.Context) time.Duration {
 	d := c.decideDisruption()
 	c.Observe.Kept(d.Kept)
 	next := d.After
 	for _, m := range d.Moves {
-		for _, name := range m.Claims {
-			wait := c.claims.start(ctx, name, func(ctx context.Context) error {
-				if !stillMoves(c.decideDisruption(), name) {
-					return nil
-				}
-				c.Mark(PointEmptyFound)
-				c.Observe.Disrupted(name, m)
-				return ignore(c.Store.DeleteClaim(ctx, name), kube.NotFound)
-			})
-			next = sooner(next, wait)
+		for i, name := range m.Claims {
+			node := m.Nodes[i]
+			step := func(ctx context.Context) error {
+				return ignore(c.Store.PatchNode(ctx, node, kube.NodePatch{AddTaints: []model.Taint{drain.Taint()}}), kube.NotFound)
+			}
+			if m.Marked {
+				step = func(ctx context.Context) error { return c.leave(ctx, name, m) }
+			}
+			next = sooner(next, c.claims.start(ctx, name, step))
 		}
+	}
+	for _, node := range d.Unmark {
+		next = sooner(next, c.drains.start(ctx, node, func(ctx context.Context) error {
+			return ignore(c.Store.PatchNode(ctx, node, kube.NodePatch{DropTaints: []string{model.TaintDisrupted}}), kube.NotFound)
+		}))
 	}
 	return next
 }
 
-func (c *Controller) decideDisruption() disrupt.Decision {
-	c.mu.Lock()
-	nominated := maps.Clone(c.nominated)
-	c.mu.Unlock()
-	return disrupt.Decide(disrupt.Input{World: c.World.Snapshot(), Now: c.Now(), Nominated: nominated})
+// leave deletes the claim of a marked node, after one more look: the mark is as old as the last pass.
+func (c *Controller) leave(ctx context.Context, claim string, m disrupt.Move) error {
+	still := slices.ContainsFunc(c.decideDisruption().Moves, func(n disrupt.Move) bool { return n.Marked && slices.Contains(n.Claims, claim) })
+	if !still {
+		return nil
+	}
+	c.Mark(PointEmptyFound)
+	c.Observe.Disrupted(claim, m)
+	return ignore(c.Store.DeleteClaim(ctx, claim), kube.NotFound)
 }
 
-func stillMoves(d disrupt.Decision, claim string) bool {
-	for _, m := range d.Moves {
-		for _, name := range m.Claims {
-			if name == claim {
-				return true
-			}
-		}
-	}
-	return false
+func (c *Controller) decideDisruption() disrupt.Decision {
+	w := c.World.Snapshot()
+	return disrupt.Decide(disrupt.Input{World: w, Now: c.Now(), Expected: place.Expected(w)})
 }

@@ -23,10 +23,6 @@ type provisioner struct {
 // that fitted nowhere may fit now. A plan in which nothing changed buys nothing.
 const replan = time.Second
 
-// nomination is how long a node that waiting pods are expected on is kept from being called empty: twice the longest
-// batch, as users know it, and at least this.
-const nomination = 20 * time.Second
-
 func (c *Controller) provisioner() *provisioner {
 	return &provisioner{Controller: c, seen: map[string]bool{}}
 }
@@ -97,7 +93,6 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	p.Observe.Planned(plan, p.Now().Sub(began))
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
-	p.nominate(plan)
 	p.Observe.Leftovers(w.Pods, plan.Left)
 }
 
@@ -135,23 +130,6 @@ func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
 		}
 		for _, pod := range b.Pods {
 			p.Observe.Nominated(podOf(w, pod), "nodeclaim/"+claim.Name)
-		}
-	}
-}
-
-func (p *provisioner) nominate(plan place.Plan) {
-	until := p.Now().Add(max(nomination, 2*p.Settings.BatchMax))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, f := range plan.Fits {
-		if f.Node != "" {
-			p.nominated[f.Node] = until
-		}
-	}
-	now := p.Now()
-	for n, t := range p.nominated {
-		if now.After(t) {
-			delete(p.nominated, n)
 		}
 	}
 }

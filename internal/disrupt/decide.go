@@ -21,11 +21,17 @@ func Decide(in Input) Decision {
 	empty := map[string][]site{} // by pool
 	for _, x := range s.sites {
 		why, detail, after := s.stays(x)
-		if why == "" {
+		switch {
+		case why != "":
+			d.keep(x, why, detail, after)
+			if x.marked() {
+				d.Unmark = append(d.Unmark, x.node.Name)
+			}
+		case x.marked(): // its budget was asked when it was marked, and counts it since
+			d.Moves = append(d.Moves, x.move())
+		default:
 			empty[x.pool.Name] = append(empty[x.pool.Name], x)
-			continue
 		}
-		d.keep(x, why, detail, after)
 	}
 	for _, p := range in.World.Pools {
 		list := empty[p.Name]
@@ -38,13 +44,14 @@ func Decide(in Input) Decision {
 		total, leaving := s.census(p.Name)
 		n := min(budget.Allowed(p, budget.Empty, total, leaving, in.Now), len(list))
 		for _, x := range list[:n] {
-			d.Moves = append(d.Moves, Move{Claims: []string{x.claim.Name}, Why: model.WhyEmpty, Saves: x.price})
+			d.Moves = append(d.Moves, x.move())
 		}
 		for _, x := range list[n:] {
 			d.keep(x, model.WhyBudget, fmt.Sprintf("the budgets of NodePool %s allow %d of %d empty nodes to leave now", p.Name, n, len(list)), budgetPoll)
 		}
 	}
 	slices.SortFunc(d.Moves, func(a, b Move) int { return cmp.Compare(a.Claims[0], b.Claims[0]) })
+	slices.Sort(d.Unmark)
 	slices.SortFunc(d.Kept, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Node, b.Node)) })
 	return d
 }
@@ -134,13 +141,19 @@ func (s *picture) census(pool string) (total, leaving int) {
 			continue
 		}
 		total++
-		if x.leaves() || x.node.Ready != model.True {
+		if x.leaves() || x.marked() || x.node.Ready != model.True {
 			leaving++
 		}
 	}
 	return total, leaving
 }
 
-func (x site) leaves() bool {
-	return x.claim.Deleting() || x.node.Deleting() || x.node.HasTaint(model.TaintDisrupted)
+// leaves reports whether there is no way back.
+func (x site) leaves() bool { return x.claim.Deleting() || x.node.Deleting() }
+
+// marked reports whether the node is chosen to leave, but may still stay.
+func (x site) marked() bool { return !x.leaves() && x.node.HasTaint(model.TaintDisrupted) }
+
+func (x site) move() Move {
+	return Move{Claims: []string{x.claim.Name}, Nodes: []string{x.node.Name}, Why: model.WhyEmpty, Saves: x.price, Marked: x.marked()}
 }

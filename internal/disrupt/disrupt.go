@@ -15,23 +15,35 @@ import (
 type Input struct {
 	World model.World
 	Now   time.Time
-	// Nominated maps node names to the moment until which waiting pods are expected there: such nodes stay.
-	Nominated map[string]time.Time
+	// Expected names the nodes on which waiting pods are expected (place.Expected): such nodes stay.
+	Expected map[string]bool
 }
 
 // Decision is which nodes leave now and why the others stay.
 type Decision struct {
 	Moves []Move
 	Kept  []Kept
+	// Unmark are marked nodes that stay after all: the mark is to be taken away.
+	Unmark []string
 	// After is when a kept node may first change its mind by the passing of time alone; zero = only when something changes.
 	After time.Duration
 }
 
 // Move is nodes to leave, by claim name, and what it saves. (Replacements come with consolidation.)
+//
+// A move has two steps, because the scheduler may bind a pod between our look and our act. The mark is the disrupted taint:
+//
+//	stays ──mark──▶ marked ──still right──▶ claims deleted
+//	  ▲                └──not right any more──▶ unmarked ──┐
+//	  └────────────────────────────────────────────────────┘
 type Move struct {
 	Claims []string
-	Why    model.Why // WhyEmpty or WhyExpired
+	Nodes  []string  // of the claims, in the same order
+	Why    model.Why // WhyEmpty
 	Saves  model.Price
+	// Marked is set when the nodes carry the mark already, and so take no new pods: then the claims may be deleted.
+	// Otherwise the nodes are to be marked, and nothing more.
+	Marked bool
 }
 
 // Kept is a managed node that stays, and why.

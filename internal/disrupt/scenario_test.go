@@ -24,7 +24,7 @@ var (
 //	pool p after=30s budget=10% budget=1 never static
 //	claim a pool=p type=small not-initialized not-ready fresh deleting tainted protected terminating podEvent=5m
 //	pod default/x on=a daemon mirror done leaving tolerates protected=true nominated=a
-//	pdb default/b allowed=0 pod=default/x                  nominated a until=2m
+//	pdb default/b allowed=0 pod=default/x                  expected a
 //
 // Each claim has a node of its own, "node-" and its name. What lines leave out is the ordinary: an initialized,
 // ready, consolidatable claim, initialized at the start. Type small costs $0.10/h, large $1.00/h.
@@ -61,7 +61,7 @@ func catalog() map[model.ClassRef]model.Catalog {
 
 func input(t *testing.T, now, text string) disrupt.Input {
 	t.Helper()
-	in := disrupt.Input{Now: start.Add(dur(t, now)), Nominated: map[string]time.Time{}}
+	in := disrupt.Input{Now: start.Add(dur(t, now)), Expected: map[string]bool{}}
 	in.World.Catalogs = catalog()
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -82,8 +82,8 @@ func input(t *testing.T, now, text string) disrupt.Input {
 		case "pdb":
 			pns, p, _ := strings.Cut(attrs["pod"][0], "/")
 			in.World.PDBs = append(in.World.PDBs, model.PDB{Namespace: ns, Name: short, Pods: []model.PodKey{{Namespace: pns, Name: p}}})
-		case "nominated":
-			in.Nominated["node-"+name] = start.Add(dur(t, attrs["until"][0]))
+		case "expected":
+			in.Expected["node-"+name] = true
 		default:
 			t.Fatalf("unknown line %q", line)
 		}
@@ -181,7 +181,14 @@ func pod(ns, name string, attrs map[string][]string) model.Pod {
 func show(d disrupt.Decision) string {
 	var b strings.Builder
 	for _, m := range d.Moves {
-		fmt.Fprintf(&b, "delete %s (%s) saves %s\n", strings.Join(m.Claims, ","), m.Why, m.Saves)
+		verb := "mark"
+		if m.Marked {
+			verb = "delete"
+		}
+		fmt.Fprintf(&b, "%s %s (%s) saves %s\n", verb, strings.Join(m.Claims, ","), m.Why, m.Saves)
+	}
+	for _, n := range d.Unmark {
+		fmt.Fprintf(&b, "unmark %s\n", n)
 	}
 	for _, k := range d.Kept {
 		fmt.Fprintf(&b, "keep %s (%s) %s\n", k.Claim, k.Why, k.Detail)

@@ -68,8 +68,8 @@ func (s *picture) occupied(x site) (model.Why, string, time.Duration) {
 
 // waits looks at what passes with time.
 func (s *picture) waits(x site) (model.Why, string, time.Duration) {
-	if until := s.Nominated[x.node.Name]; until.After(s.Now) {
-		return model.WhyNominated, "waiting pods are expected here", until.Sub(s.Now)
+	if s.Expected[x.node.Name] {
+		return model.WhyNominated, "waiting pods are expected here", 0
 	}
 	if k, ok := s.nominated[x.node.Name]; ok {
 		return model.WhyNominated, fmt.Sprintf("kube-scheduler keeps room here for %s", k), 0

@@ -255,15 +255,15 @@ func podReady(p corev1.Pod) bool {
 	return false
 }
 
-// resource is one line of `karpenter-lab resources -o json`.
-type resource struct {
+// held is one line of `karpenter-lab resources -o json`.
+type held struct {
 	ID, Type, Name, State, Size, Zone, Priority string
 	Tags                                        map[string]string
 }
 
-func (l *lab) resources() []resource {
+func (l *lab) resources() []held {
 	l.t.Helper()
-	var out []resource
+	var out []held
 	if err := json.Unmarshal([]byte(l.do("resources", "-o", "json")), &out); err != nil {
 		l.t.Fatal(err)
 	}

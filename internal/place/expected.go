@@ -1,0 +1,26 @@
+package place
+
+import "github.com/karpenter-aks/karpenter/model"
+
+// Expected names the nodes on which pods are about to land: pods that wait and fit there, and pods that kube-scheduler has
+// not looked at yet. Such a node is not empty in any sense that matters, although no pod is bound to it. It is worked out
+// anew from each picture, so that no memory of earlier plans is needed. O(waiting pods × nodes), nothing is bought.
+func Expected(w model.World) map[string]bool {
+	pods := Waiting(w)
+	for _, p := range w.Pods {
+		if p.Node == "" && !p.Unschedulable && p.Nominated == "" && !p.Gated && p.Reschedulable() {
+			pods = append(pods, p)
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	w.Pools = nil // no sellers: only what is there is asked
+	out := map[string]bool{}
+	for _, f := range Decide(Input{World: w, Pods: pods}).Fits {
+		if f.Node != "" {
+			out[f.Node] = true
+		}
+	}
+	return out
+}
