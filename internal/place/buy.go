@@ -223,6 +223,9 @@ func (s *seller) requirements(own require.Set, options []Option) []model.Require
 	}
 	out := own.Only(func(k string) bool {
 		_, handed := s.pool.Labels[k]
+		if _, defined := s.own.Get(k); !defined && !s.shelf.machine(k) {
+			return false // the pods accept that the label is absent, and absent it will be
+		}
 		return k != model.LabelPool && k != classLabel(s.pool.Class) && k != model.LabelHostname && (!handed || s.shelf.machine(k))
 	})
 	for _, k := range out.Keys() {

@@ -137,22 +137,33 @@ func (s *seller) diverse(c *choice, masks []set) bool {
 		if s.enough(company) {
 			break
 		}
-		if !s.adds(company, m.item) {
+		room, more := s.shared(c.room, over, m.item)
+		if room == nil || !s.adds(company, m.item) {
 			continue
 		}
+		c.room, over = room, more
 		company = append(company, m.item)
 		c.takes = c.takes.and(masks[m.item])
-		for r, v := range s.room[m.item] {
-			more := max(over[r], s.taken[m.item][r])
-			c.room[r] = min(c.room[r]+over[r], v+s.taken[m.item][r]) - more
-			over[r] = more
-		}
 		for r, v := range s.cost[m.item] {
 			c.cost[r] = max(c.cost[r], v)
 		}
 	}
 	c.company = company
 	return s.enough(company) && c.takes.first() >= 0 && s.left.covers(c.cost)
+}
+
+// shared returns what is left for pods when item j joins machines of the given room, beside the most that daemons take
+// on any of them; nil when that is less than nothing.
+func (s *seller) shared(room, over vec, j int) (left, more vec) {
+	left, more = make(vec, len(room)), make(vec, len(room))
+	for r := range room {
+		more[r] = max(over[r], s.taken[j][r])
+		left[r] = min(room[r]+over[r], s.room[j][r]+s.taken[j][r]) - more[r]
+		if left[r] < 0 {
+			return nil, nil
+		}
+	}
+	return left, more
 }
 
 // distinct counts the values of key among the items.

@@ -19,7 +19,7 @@ func Decide(in Input) Plan {
 	}
 	d.steps, d.most = cmp.Or(in.Limit, DefaultLimit), cmp.Or(in.MaxOptions, DefaultMaxOptions)
 	d.groups = newGroups(pods)
-	names := newDims(d.groups)
+	names := newDims(d.groups, in.World.Daemons)
 	for _, g := range d.groups {
 		g.size = names.vec(g.requests)
 	}

@@ -66,14 +66,24 @@ type search struct {
 // trim returns the choices that are not beaten once rooms are cut down to what all waiting pods together need.
 func (e *search) trim() []int {
 	total := make(vec, len(e.sizes[0]))
+	groups, only := 0, 0
 	for g, n := range e.want {
 		total.take(e.sizes[g], -n)
+		if n > 0 {
+			groups, only = groups+1, g
+		}
 	}
 	var cuts []choice
 	for i, c := range e.choices {
 		c.room = c.room.clone()
 		for r := range c.room {
 			c.room[r] = min(c.room[r], total[r])
+		}
+		if groups == 1 {
+			// Of pods that are all alike, only how many fit tells machines apart.
+			k := c.room.times(e.sizes[only], e.want[only])
+			c.room = make(vec, len(total))
+			c.room.take(e.sizes[only], -k)
 		}
 		c.item = i
 		cuts = append(cuts, c)

@@ -10,7 +10,7 @@ import (
 const (
 	worst      = 10
 	maxRounds  = 8
-	smallExact = 20_000
+	smallExact = 5_000
 )
 
 // improve makes a draft cheaper where that is easy: smaller machines for what is on them, and better ways to pack the pods

@@ -186,7 +186,7 @@ func bigWorld(t testing.TB, shapes, pods int) model.World {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	for _, c := range []struct{ shapes, pods int }{{1, 5}, {1, 500}, {10, 1000}, {50, 10_000}, {500, 10_000}} {
+	for _, c := range []struct{ shapes, pods int }{{1, 5}, {1, 500}, {1, 10_000}, {3, 300}, {10, 1000}, {50, 10_000}, {500, 10_000}} {
 		b.Run(fmt.Sprintf("shapes=%d/pods=%d", c.shapes, c.pods), func(b *testing.B) {
 			w := bigWorld(b, c.shapes, c.pods)
 			var p place.Plan

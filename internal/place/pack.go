@@ -188,7 +188,8 @@ func (p *packer) greedy(want []int) *draft {
 }
 
 // worths returns price guides: what one pod of each group is worth, in 1024ths of a micro-dollar. The first is its share of
-// the best machine filled with its like without end, the second the same when only the waiting ones count.
+// the best machine filled with its like without end, the second the same when only the waiting ones count;
+// the third is shadow's.
 func (p *packer) worths(want []int) [][]int64 {
 	out := [][]int64{make([]int64, len(want)), make([]int64, len(want))}
 	for g, n := range want {
@@ -204,6 +205,42 @@ func (p *packer) worths(want []int) [][]int64 {
 				if v := max(c.price, 1) * 1024 / per; out[i][g] == 0 || v < out[i][g] {
 					out[i][g] = max(v, 1)
 				}
+			}
+		}
+	}
+	return append(out, p.shadow(want))
+}
+
+// shadowSteps is how many ways to split the price of machines between cpu and memory are tried.
+const shadowSteps = 64
+
+// shadow is a third guide: prices of cpu and memory at which no machine holds more than it costs, chosen so that the
+// waiting pods are worth as much as possible (the dual of buying by the slice).
+func (p *packer) shadow(want []int) []int64 {
+	const cpu, memory = 0, 1 // columns of vec
+	out := make([]int64, len(want))
+	most, sum := -1.0, [2]float64{}
+	for _, c := range p.choices {
+		if x := float64(c.price) / float64(max(c.room[cpu], 1)); most < 0 || x < most {
+			most = x
+		}
+	}
+	for g, n := range want {
+		sum[0] += float64(n) * float64(p.sizes[g][cpu])
+		sum[1] += float64(n) * float64(p.sizes[g][memory])
+	}
+	best := -1.0
+	for i := range shadowSteps + 1 {
+		u, v := most*float64(i)/shadowSteps, -1.0
+		for _, c := range p.choices {
+			if x := max(0, (float64(c.price)-u*float64(c.room[cpu]))/float64(max(c.room[memory], 1))); v < 0 || x < v {
+				v = x
+			}
+		}
+		if w := u*sum[0] + v*sum[1]; w > best {
+			best = w
+			for g := range want {
+				out[g] = max(1, int64(1024*(u*float64(p.sizes[g][cpu])+v*float64(p.sizes[g][memory]))))
 			}
 		}
 	}

@@ -14,8 +14,13 @@ type vec []int64
 // dims names the columns of vec: the fixed four, then extended resources in sorted order.
 type dims []string
 
-func newDims(groups []*group) dims {
+func newDims(groups []*group, daemons []model.Daemon) dims {
 	ext := map[string]bool{}
+	for _, d := range daemons {
+		for k := range d.Pod.Requests.Extended {
+			ext[k] = true
+		}
+	}
 	for _, g := range groups {
 		for k := range g.requests.Extended {
 			ext[k] = true
