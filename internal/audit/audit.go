@@ -49,7 +49,7 @@ const (
 
 // Check returns everything that is wrong with the plan for this world, in the order of the plan. None means sound.
 func Check(w model.World, p place.Plan) []Finding {
-	a := &audit{w: w, pods: map[model.PodKey]model.Pod{}}
+	a := &audit{w: w, pods: map[model.PodKey]model.Pod{}, offers: map[model.ClassRef]map[model.OfferingKey]offer{}}
 	for _, x := range w.Pods {
 		a.pods[x.Key()] = x
 	}
@@ -73,9 +73,10 @@ func Check(w model.World, p place.Plan) []Finding {
 }
 
 type audit struct {
-	w    model.World
-	pods map[model.PodKey]model.Pod
-	out  []Finding
+	w      model.World
+	pods   map[model.PodKey]model.Pod
+	offers map[model.ClassRef]map[model.OfferingKey]offer
+	out    []Finding
 }
 
 func (a *audit) bad(r Rule, format string, args ...any) {
@@ -224,15 +225,23 @@ func (a *audit) daemonRuns(d model.Pod, taints []model.Taint, labels map[string]
 	return a.accepts(d, labels, typ.Either, b)
 }
 
+// offering finds what a key names. The first question about a class makes the list, so that the rest are cheap.
 func (a *audit) offering(class model.ClassRef, k model.OfferingKey) (model.InstanceType, model.Offering, bool) {
-	for _, t := range a.w.Catalogs[class].Types {
-		for _, o := range t.Offerings {
-			if o.Key() == k {
-				return t, o, true
+	if a.offers[class] == nil {
+		a.offers[class] = map[model.OfferingKey]offer{}
+		for _, t := range a.w.Catalogs[class].Types {
+			for _, o := range t.Offerings {
+				a.offers[class][o.Key()] = offer{t, o}
 			}
 		}
 	}
-	return model.InstanceType{}, model.Offering{}, false
+	x, ok := a.offers[class][k]
+	return x.t, x.o, ok
+}
+
+type offer struct {
+	t model.InstanceType
+	o model.Offering
 }
 
 // nodeLabels is what the new node will be labelled with: what the pool hands out, what the claim settled, what the

@@ -18,7 +18,9 @@ func Decide(in Input) Plan {
 		pods = Waiting(in.World)
 	}
 	d.steps, d.most = cmp.Or(in.Limit, DefaultLimit), cmp.Or(in.MaxOptions, DefaultMaxOptions)
-	d.groups = newGroups(pods)
+	if d.groups = newGroups(pods); len(d.groups) == 0 {
+		return d.plan
+	}
 	names := newDims(d.groups, in.World.Daemons)
 	for _, g := range d.groups {
 		g.size = names.vec(g.requests)

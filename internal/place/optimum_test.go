@@ -198,3 +198,13 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkAudit(b *testing.B) {
+	w := bigWorld(b, 50, 10_000)
+	p := place.Decide(place.Input{World: w})
+	for b.Loop() {
+		if f := audit.Check(w, p); len(f) > 0 {
+			b.Fatal(f[0])
+		}
+	}
+}
