@@ -71,8 +71,8 @@ func runController(ctx context.Context, cfg config.Config) error {
 
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range []server{
-		{"metrics", cfg.Ports.Metrics, metricsHandler(p.registry, cfg.Profiling)},
-		{"health probes", cfg.Ports.Health, healthHandler(p.world.IsSynced)},
+		{"metrics", cfg.Ports.Address, cfg.Ports.Metrics, metricsHandler(p.registry, cfg.Profiling)},
+		{"health probes", cfg.Ports.Address, cfg.Ports.Health, healthHandler(p.world.IsSynced)},
 	} {
 		wait, err := serve(ctx, s)
 		if err != nil {
@@ -124,7 +124,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 		Store: store, Market: market.New(fleet, market.Config{}), World: mirror, Sweeper: fleet,
 		Observe: observe.New(store, log.WithName("controller"), metrics), Log: log.WithName("controller"), Now: time.Now,
 		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max},
-		Mark:     dieOnceAt(os.Getenv(dieOnceEnv)),
+		Mark:     dieAt(os.Getenv(dieEnv)),
 	})
 	if err != nil {
 		return nil, err

@@ -2,32 +2,27 @@ package main
 
 import (
 	"os"
-	"strings"
+	"path/filepath"
 	"syscall"
 
 	"github.com/karpenter-aks/karpenter/internal/control"
 )
 
-// dieOnceEnv makes the process kill itself between two effects, once: "point:file". The file is written right before, and
-// while it exists nothing happens. It is how the lab's tests show that a crash at any point is survived.
-const dieOnceEnv = "KARPENTER_DIE_ONCE_AT"
+// dieEnv names a directory. Whenever the process passes a marked point between two effects and a file of that point's
+// name is there, it takes the file away and kills itself. It is how the lab's tests show that a crash at any point is
+// survived; nobody sets it elsewhere.
+const dieEnv = "KARPENTER_LAB_DIE_DIR"
 
-// dieOnceAt returns what Parts.Mark should do for a value of dieOnceEnv; nil when the value is empty.
-func dieOnceAt(value string) func(control.Point) {
-	point, file, ok := strings.Cut(value, ":")
-	if !ok {
+// dieAt returns what Parts.Mark should do for a value of dieEnv; nil when it is empty.
+func dieAt(dir string) func(control.Point) {
+	if dir == "" {
 		return nil
 	}
 	return func(p control.Point) {
-		if string(p) != point {
+		// Of two goroutines at the same point only one removes the file.
+		if err := os.Remove(filepath.Join(dir, string(p))); err != nil {
 			return
 		}
-		// O_EXCL: of two goroutines at the same point only one does it, and a restarted process does not do it again.
-		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return
-		}
-		_ = f.Close()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {} // SIGKILL is on its way; this goroutine must not do another thing
 	}

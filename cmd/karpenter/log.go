@@ -7,6 +7,7 @@ import (
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/karpenter-aks/karpenter/internal/config"
@@ -31,6 +32,8 @@ func logger(c config.Log) (logr.Logger, func(), error) {
 		return logr.Logger{}, nil, fmt.Errorf("open the log: %w", err)
 	}
 	log := zapr.NewLogger(built)
-	ctrllog.SetLogger(log.WithName("client")) // the API client's own lines in the same form
+	// The API client's own lines in the same form.
+	ctrllog.SetLogger(log.WithName("client"))
+	klog.SetLogger(log.WithName("client"))
 	return log, func() { _ = built.Sync() }, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,13 +17,14 @@ import (
 // A server is one HTTP listener that lives as long as its context.
 type server struct {
 	name    string
+	address string // "" = all
 	port    int
 	handler http.Handler
 }
 
 // serve listens at once, so that a taken port is an error at start, and serves until ctx ends.
 func serve(ctx context.Context, s server) (wait func() error, err error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf(":%d", s.port))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(s.address, strconv.Itoa(s.port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s on port %d: %w (is another process using it?)", s.name, s.port, err)
 	}

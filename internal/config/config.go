@@ -94,8 +94,11 @@ type Batch struct {
 	Idle, Max time.Duration
 }
 
-// Ports are TCP ports; 0 means that the system chooses.
-type Ports struct{ Metrics, Health int }
+// Ports are where we listen.
+type Ports struct {
+	Metrics, Health int    // TCP ports; 0 means that the system chooses
+	Address         string // IP address or host name; "" means all addresses
+}
 
 // Log says what is written where.
 type Log struct {

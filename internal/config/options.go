@@ -156,6 +156,8 @@ func behaviourOptions() []option {
 func processOptions() []option {
 	const g = "Process"
 	return []option{
+		{group: g, flag: "bind-address", env: []string{"BIND_ADDRESS"},
+			usage: "address that metrics and health probes listen on; empty means all", set: text(func(c *Config) *string { return &c.Ports.Address })},
 		{group: g, flag: "metrics-port", env: []string{"METRICS_PORT"}, def: "8080",
 			usage: "port of /metrics; 0 lets the system choose", set: integer(func(c *Config) *int { return &c.Ports.Metrics }, 0, 65535)},
 		{group: g, flag: "health-probe-port", env: []string{"HEALTH_PROBE_PORT"}, def: "8081",

@@ -125,6 +125,7 @@ func (l *Lab) environment(chart map[string]string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	env["BIND_ADDRESS"] = "127.0.0.1"
 	env["METRICS_PORT"], env["HEALTH_PROBE_PORT"] = strconv.Itoa(metrics), strconv.Itoa(health)
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(env)) {
@@ -145,7 +146,7 @@ func (l *Lab) ports() (metrics, health int, err error) {
 		}
 	}()
 	pick := func(port *int) error {
-		lis, err := net.Listen("tcp", ":"+strconv.Itoa(*port))
+		lis, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(*port))
 		if err != nil {
 			lis, err = net.Listen("tcp", "127.0.0.1:0")
 		}

@@ -19,11 +19,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
@@ -122,6 +124,7 @@ func (l *lab) connect() {
 	}
 	scheme.AddKnownTypes(karpGroup, &karpv1.NodePool{}, &karpv1.NodePoolList{}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
 	addMeta(scheme)
+	log.SetLogger(logr.Discard())
 	if l.Client, err = client.New(cfg, client.Options{Scheme: scheme}); err != nil {
 		l.t.Fatal(err)
 	}
@@ -161,8 +164,8 @@ func (l *lab) report(said *bytes.Buffer) {
 		out, _ := l.try(args...)
 		l.t.Logf("%s\n%s", strings.Join(args, " "), tail(out, 8000))
 	}
-	log, _ := os.ReadFile(filepath.Join(l.dir, "controller.log"))
-	l.t.Logf("controller log\n%s\nlab\n%s", tail(string(log), 8000), said.String())
+	lines, _ := os.ReadFile(filepath.Join(l.dir, "controller.log"))
+	l.t.Logf("controller log\n%s\nlab\n%s", tail(string(lines), 8000), said.String())
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
