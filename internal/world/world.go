@@ -213,7 +213,8 @@ func (w *World) applyPod(p model.Pod, gone bool) bool {
 
 // AssumeClaim puts a claim that was just made into the picture at once, so that the next plan does not buy the same
 // machine again. It stays until the watch shows it, ForgetClaim, a Synced of a Follow that began later, or AssumeLimit,
-// whichever comes first. A claim that the watch has shown already changes nothing.
+// whichever comes first; reaching the limit wakes nobody, the next picture just lacks it. A claim that the watch has shown
+// already changes nothing.
 func (w *World) AssumeClaim(c model.Claim) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,8 +2,11 @@ package exam
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"net"
 	"path"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/kube/storetest"
+	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 	"github.com/karpenter-aks/karpenter/plane/planetest"
 )
@@ -54,6 +58,10 @@ func TestTheRealStoreSitsTheExam(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.World {
 		wipe(t, api)
 		return realWorld{store: newStore(t, cfg), api: api}
+	})
+	t.Run("a broken connection is mended, a lost one reported", func(t *testing.T) {
+		wipe(t, api)
+		brokenConnections(t, cfg, api)
 	})
 	t.Run("events reach people", func(t *testing.T) {
 		wipe(t, api)
@@ -273,3 +281,68 @@ type nowhere struct{}
 func (nowhere) Begin()             {}
 func (nowhere) Apply(model.Change) {}
 func (nowhere) Synced()            {}
+
+// cable is a connection to the API server that can be broken and cut.
+type cable struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	cut   bool
+}
+
+func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("the cable is cut")}
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err == nil {
+		c.conns = append(c.conns, conn)
+	}
+	return conn, err
+}
+
+// snap breaks every connection; with cut, no new one is made either.
+func (c *cable) snap(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.conns = nil
+}
+
+// brokenConnections looks at one Follow through its mirror: it survives a broken connection without beginning anew, and ends
+// with Unavailable when no new one can be made.
+func brokenConnections(t *testing.T, cfg *rest.Config, api client.Client) {
+	wire := &cable{}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Dial = wire.dial
+	s, w := newStore(t, cfg), world.New()
+	direct := realWorld{api: api}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Follow(t.Context(), w) }()
+	await(t, "the first picture", func(context.Context) bool { return w.IsSynced() })
+
+	wire.snap(false)
+	direct.PutNode(t, model.Node{Name: "n", ProviderID: "azure:///vm/1"})
+	await(t, "the node made meanwhile", func(context.Context) bool {
+		if !w.IsSynced() {
+			t.Fatal("the Follow began anew")
+		}
+		return len(w.Snapshot().Nodes) == 1
+	})
+
+	wire.snap(true)
+	if err := <-ended; kube.CodeOf(err) != kube.Unavailable {
+		t.Errorf("the Follow ended with %v, want code %s", err, kube.Unavailable)
+	}
+	if err := s.DeleteNode(t.Context(), "n"); kube.CodeOf(err) != kube.Unavailable {
+		t.Errorf("a call without a connection: %v, want code %s", err, kube.Unavailable)
+	}
+	wire.snap(false)
+	if err := s.DeleteNode(t.Context(), "n"); err != nil {
+		t.Errorf("connected again: %v", err)
+	}
+}
