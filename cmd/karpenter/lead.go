@@ -36,15 +36,18 @@ func lead(ctx context.Context, cfg config.Config, rc *rest.Config, log logr.Logg
 	if err != nil {
 		return err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return err
+	id := cfg.Kube.LeaderElection.Identity
+	if id == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		id = fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
 	}
 	namespace := cfg.Kube.LeaderElection.Namespace
 	if namespace == "" {
 		namespace = cfg.SystemNamespace
 	}
-	id := fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
 	done := make(chan error, 1)
 	done <- nil
 	e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{

@@ -86,6 +86,9 @@ type Kube struct {
 type LeaderElection struct {
 	Disabled        bool
 	Name, Namespace string
+	// Identity is the pod's name. The one container of a pod never runs twice at a time, so that one that starts again
+	// after a crash may take its own lease back at once. "" means that each process has a name of its own.
+	Identity string
 }
 
 // Batch says how long pending pods are gathered.

@@ -172,6 +172,8 @@ func processOptions() []option {
 			usage: "where failures to log go, separated by commas", set: list(func(c *Config) *[]string { return &c.Log.ErrorOutputs })},
 		{group: g, flag: "disable-leader-election", env: []string{"DISABLE_LEADER_ELECTION"}, def: "false", boolean: true,
 			usage: "true to act without asking other replicas", set: boolean(func(c *Config) *bool { return &c.Kube.LeaderElection.Disabled })},
+		{group: g, env: []string{"POD_NAME"},
+			usage: "name of the pod, under which the lease is held; empty means a new name for each process", set: text(func(c *Config) *string { return &c.Kube.LeaderElection.Identity })},
 		{group: g, flag: "leader-election-name", env: []string{"LEADER_ELECTION_NAME"}, def: "karpenter-leader-election",
 			usage: "name of the lease", set: word(func(c *Config) *string { return &c.Kube.LeaderElection.Name })},
 		{group: g, flag: "leader-election-namespace", env: []string{"LEADER_ELECTION_NAMESPACE"},

@@ -103,6 +103,7 @@ func (l *Lab) environment(chart map[string]string) ([]string, error) {
 
 		"KUBECONFIG":       filepath.Join(l.ident.dir, "kubeconfig"),
 		"SYSTEM_NAMESPACE": Namespace,
+		"POD_NAME":         "karpenter-lab-0", // its one process never runs twice at a time, like a pod's container
 		"SSL_CERT_FILE":    l.plane.CAFile(),
 
 		"AZURE_AUTHORITY_HOST":       l.state.Azure + "/",

@@ -16,9 +16,9 @@ import (
 
 const (
 	// The pause before the controller is started again doubles from restartFirst to restartLast, and begins anew after it
-	// has run for restartForgive. A Deployment does the same, more slowly: 10 s to 5 min.
+	// has run for restartForgive. A Deployment does the same, more slowly: 10 s to 5 min; nobody wants to wait for that here.
 	restartFirst   = time.Second
-	restartLast    = 30 * time.Second
+	restartLast    = 5 * time.Second
 	restartForgive = time.Minute
 	// controllerStop is how long the controller may take to stop: the default grace of a pod is 30 s, but whoever presses
 	// Ctrl-C waits for this.

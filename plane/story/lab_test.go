@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,6 +28,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
+	"github.com/karpenter-aks/karpenter/plane/leash"
 )
 
 // bin is where TestMain puts the two binaries.
@@ -63,7 +63,8 @@ type lab struct {
 	dir        string
 	kubeconfig string
 	client.Client
-	cmd *exec.Cmd
+	cmd  *exec.Cmd
+	proc *leash.Child
 }
 
 // up starts a lab and waits for the line that says it is ready. The lab ends with the test, and must exit 0.
@@ -83,7 +84,7 @@ func upWith(t *testing.T, env []string, args ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.cmd.Start(); err != nil {
+	if l.proc, err = leash.Start(l.cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.down(&said) })
@@ -135,19 +136,16 @@ func (l *lab) down(said *bytes.Buffer) {
 	if l.t.Failed() {
 		l.report(said)
 	}
-	children := descendants(l.cmd.Process.Pid)
-	if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		l.t.Errorf("stop the lab: %v", err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- l.cmd.Wait() }()
+	children := descendants(l.proc.PID())
+	l.proc.Signal(syscall.SIGTERM)
 	select {
-	case err := <-done:
-		if err != nil {
+	case <-l.proc.Done():
+		if err := l.proc.Err(); err != nil {
 			l.t.Errorf("the lab did not exit 0: %v\n%s", err, said.String())
 		}
 	case <-time.After(time.Minute):
-		_ = l.cmd.Process.Kill()
+		l.proc.Signal(syscall.SIGKILL)
+		<-l.proc.Done()
 		l.t.Errorf("the lab did not end within a minute of SIGTERM")
 	}
 	for _, pid := range children {
