@@ -60,6 +60,9 @@ type Node struct {
 	Allocatable Resources
 	Ready       Status
 	ReadySince  time.Time
+	// AttachLimits bounds, per CSI driver, how many volumes the node can have attached (CSINode); a missing driver is no
+	// bound.
+	AttachLimits map[string]int64
 	// KubeletVersion as the node reports it, "v1.37.1".
 	KubeletVersion string
 }

@@ -27,7 +27,10 @@ type InstanceType struct {
 	Either map[string][]string
 	// Capacity is what the kubelet will report; Allocatable is capacity less what the system keeps.
 	Capacity, Allocatable Resources
-	Offerings             []Offering // sorted by price, then zone, then capacity type
+	// AttachLimits bounds, per CSI driver, how many volumes a machine of this type can have attached; a missing driver is
+	// no bound.
+	AttachLimits map[string]int64
+	Offerings    []Offering // sorted by price, then zone, then capacity type
 }
 
 // Offering is one thing the cloud may sell: a size in a zone under a capacity type.

@@ -48,6 +48,17 @@ type Pod struct {
 	// VolumeClaims are the names, sorted, of the persistent volume claims in its namespace that the pod mounts.
 	VolumeClaims []string
 
+	// Spread lists the topology spread constraints in the order of the spec.
+	Spread []Spread
+	// PodAffinity and PodAntiAffinity are the required terms; all of them must hold.
+	PodAffinity, PodAntiAffinity []PodTerm
+	// Prefers are the pod's wishes, in the order of the spec, node affinity first.
+	Prefers []Preference
+	// HostPorts of all its containers, init and sidecar containers included.
+	HostPorts []HostPort
+	// Volumes are its persistent volumes, sorted by ID. All of their alternatives must meet on one node.
+	Volumes []Volume
+
 	// Needs lists what the pod asks for that the engine does not decide yet, in the order of the constants in why.go.
 	Needs []Why
 }

@@ -11,6 +11,7 @@ type World struct {
 	Daemons     []Daemon
 	PDBs        []PDB
 	Attachments []Attachment
+	Namespaces  []Namespace
 	// Catalogs has one entry per class that the cloud answered for.
 	Catalogs map[ClassRef]Catalog
 	// Instances is the cloud's last list; InstancesSeen is false until the first list arrived.
