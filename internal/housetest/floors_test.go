@@ -17,6 +17,7 @@ var floors = []struct {
 	{"model", 0, nil, "nouns; everybody imports them, they import nobody"},
 	{"internal/require", 0.5, nil, "label algebra over model"},
 	{"internal/worldtext", 0.6, nil, "how people write small worlds"},
+	{"internal/workload", 0.7, nil, "worlds for benchmarks and large tests"},
 	{"internal/place", 1, nil, "a pure decider"},
 	{"internal/budget", 1, nil, "a pure decider"},
 	{"internal/lifecycle", 1, nil, "a pure decider"},
