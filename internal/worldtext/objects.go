@@ -34,6 +34,7 @@ func (b *builder) instanceType(f *fields) {
 		t.Either[k] = strings.Split(v, ",")
 	}
 	t.Capacity, t.Allocatable = f.machine()
+	t.AttachLimits = f.attach()
 	soldOut := map[string]bool{}
 	for _, s := range f.list("sold-out") {
 		soldOut[s] = true
@@ -162,6 +163,7 @@ func (b *builder) node(f *fields) {
 		n.Ready = model.False
 	}
 	n.Capacity, n.Allocatable = f.machine()
+	n.AttachLimits = f.attach()
 	b.w.Nodes = append(b.w.Nodes, n)
 }
 
@@ -229,17 +231,12 @@ func (f *fields) pod(name, ns string) model.Pod {
 		p.Requests.Pods = 1
 	}
 	for _, a := range f.take("affinity") {
-		term := model.Term{}
-		for _, s := range strings.Split(a, ";") {
-			if s != "" {
-				term = append(term, f.requirement(s))
-			}
-		}
-		p.Affinity = append(p.Affinity, term)
+		p.Affinity = append(p.Affinity, f.term(a))
 	}
 	for _, s := range f.take("tolerate") {
 		p.Tolerations = append(p.Tolerations, toleration(s))
 	}
+	f.rules(&p)
 	for _, s := range f.list("needs") {
 		p.Needs = append(p.Needs, model.Why(s))
 	}

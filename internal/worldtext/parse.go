@@ -85,6 +85,8 @@ func (b *builder) line(f *fields) error {
 		b.w.Daemons = append(b.w.Daemons, model.Daemon{Namespace: d.Namespace, Name: d.Name, Pod: d})
 	case "pdb":
 		b.pdb(f)
+	case "namespace":
+		b.w.Namespaces = append(b.w.Namespaces, model.Namespace{Name: f.name, Labels: f.under("label.")})
 	default:
 		return fmt.Errorf("unknown noun")
 	}
@@ -118,6 +120,7 @@ func (b *builder) world() model.World {
 	byKey(w.Nodes)
 	byKey(w.Daemons)
 	byKey(w.PDBs)
+	byKey(w.Namespaces)
 	slices.SortFunc(w.Pods, func(x, y model.Pod) int {
 		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
 	})
@@ -250,7 +253,7 @@ func (f *fields) resources(prefix string) model.Resources {
 
 // isLabelField tells fields that carry a label key from extended resource names.
 func isLabelField(name string) bool {
-	for _, p := range []string{"label.", "olabel.", "select.", "either.", "annotation.", "alloc.", "requests.", "limit.", "price."} {
+	for _, p := range []string{"label.", "olabel.", "select.", "either.", "annotation.", "alloc.", "requests.", "limit.", "price.", "attach."} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}

@@ -27,6 +27,9 @@ func Print(w model.World) string {
 	for _, p := range w.Pools {
 		printPool(&b, p)
 	}
+	for _, n := range w.Namespaces {
+		newLine("namespace", n.Name).sorted("label.", n.Labels).to(&b)
+	}
 	for _, n := range w.Nodes {
 		printNode(&b, n)
 	}
@@ -127,7 +130,7 @@ func requirementText(r model.Requirement) string {
 
 func printType(b *strings.Builder, class string, t model.InstanceType) {
 	l := newLine("type", t.Name).field("class", class).field("family", t.Family)
-	l.resources("", t.Capacity).resources("alloc.", t.Allocatable).sorted("label.", t.Labels, model.LabelInstanceType)
+	l.resources("", t.Capacity).resources("alloc.", t.Allocatable).attach(t.AttachLimits).sorted("label.", t.Labels, model.LabelInstanceType)
 	for _, k := range slices.Sorted(maps.Keys(t.Either)) {
 		l.field("either."+k, strings.Join(t.Either[k], ","))
 	}
@@ -167,7 +170,7 @@ func printPool(b *strings.Builder, p model.Pool) {
 }
 
 func printNode(b *strings.Builder, n model.Node) {
-	l := newLine("node", n.Name).field("provider-id", n.ProviderID).resources("", n.Capacity).resources("alloc.", n.Allocatable)
+	l := newLine("node", n.Name).field("provider-id", n.ProviderID).resources("", n.Capacity).resources("alloc.", n.Allocatable).attach(n.AttachLimits)
 	l.sorted("label.", n.Labels, model.LabelHostname).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
 	l.flag("cordoned", n.Cordoned).flag("deleting", n.Deleting()).flag("not-ready", n.Ready != model.True).when("created", n.Created).to(b)
 }
@@ -189,15 +192,12 @@ func printClaim(b *strings.Builder, c model.Claim) {
 func printPod(b *strings.Builder, noun string, p model.Pod) {
 	l := newLine(noun, p.Name).field("ns", p.Namespace).resources("", p.Requests).sorted("select.", p.NodeSelector)
 	for _, t := range p.Affinity {
-		var parts []string
-		for _, r := range t {
-			parts = append(parts, requirementText(r))
-		}
-		l.words = append(l.words, "affinity="+strings.Join(parts, ";"))
+		l.words = append(l.words, "affinity="+termText(t))
 	}
 	for _, t := range p.Tolerations {
 		l.field("tolerate", tolerationText(t))
 	}
+	l.rules(p)
 	var needs []string
 	for _, n := range p.Needs {
 		needs = append(needs, string(n))

@@ -18,6 +18,10 @@ node n1 pool=general type=D2 zone=1 cpu=2 memory=8Gi initialized taint=x:NoSched
 claim c1 pool=general requests.cpu=1 is=Launched,Registered req=a:Exists
 claim c2 pool=general node=n1 cpu=2 memory=8Gi deleting
 pod web x2 cpu=1500m memory=1Gi select.a/b=c affinity=k:In:a,b;k2:Exists affinity= tolerate=gpu=true:NoSchedule tolerate=* needs=volumes
+namespace prod label.env=prod
+node n2 cpu=1 attach.disk.csi.azure.com=4
+type L2 cpu=2 zones=1 price=1 attach.disk.csi.azure.com=8
+pod ruled cpu=1 label.app=x spread=zone:2:app=x;tier!=a|b:min=3,soft spread=host:1:-:any-affinity,honor-taints near=rack:*:prod|dev:env=prod;!x apart=host:app prefer-node=5:k:In:a;b:Exists prefer-near=7:zone:app=x prefer-apart=9:host:app=x port=80 port=53/UDP@10.0.0.1 volume=v2 volume=v1:disk:z:In:1|z:In:2;q:Exists
 pod bound cpu=1 node=n1 example.com/x=2
 daemon cilium cpu=100m tolerate=*
 pdb web allowed=1 pods=default/web-0
@@ -44,19 +48,19 @@ func TestParsedFieldsMeanWhatTheySay(t *testing.T) {
 		t.Fatal(err)
 	}
 	cat := w.Catalogs[Ref("default")]
-	if len(cat.Types) != 2 || cat.Types[0].Allocatable.CPU != 1900 || cat.Types[0].Capacity.CPU != 2000 {
+	if len(cat.Types) != 3 || cat.Types[0].Allocatable.CPU != 1900 || cat.Types[0].Capacity.CPU != 2000 {
 		t.Errorf("types: %+v", cat.Types)
 	}
 	if got := len(cat.Types[0].Offerings); got != 4 {
 		t.Errorf("D2 has %d offerings, want 4", got)
 	}
-	if got := cat.Types[1].Capacity.Get("nvidia.com/gpu"); got != 1 {
+	if got := cat.Types[2].Capacity.Get("nvidia.com/gpu"); got != 1 {
 		t.Errorf("gpus = %d, want 1", got)
 	}
-	if len(w.Pods) != 3 || !w.Pods[1].Provisionable() || w.Pods[0].Provisionable() {
+	if len(w.Pods) != 4 || !w.Pods[2].Provisionable() || w.Pods[0].Provisionable() {
 		t.Errorf("pods: %+v", w.Pods)
 	}
-	p := w.Pods[1]
+	p := w.Pods[2]
 	if p.Requests.CPU != 1500 || p.Requests.Memory != 1<<30 || p.Requests.Pods != 1 || p.NodeSelector["a/b"] != "c" {
 		t.Errorf("pod: %+v", p)
 	}
@@ -73,15 +77,23 @@ func TestParsedFieldsMeanWhatTheySay(t *testing.T) {
 
 func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"pool a\nrocket b":       "line 2: rocket b: unknown noun",
-		"pool":                   "line 1: want a noun and a name",
-		"pool a color=red":       `unknown field "color"`,
-		"pod a cpu=lots":         "bad quantity",
-		"pool a taint=x":         "want key[=value]:Effect",
-		"pool a req=x":           "want key:Operator",
-		"pdb a pods=x":           "want namespace/name",
-		"pod a x900000":          "is more than",
-		"type a zones=1 price=x": "price",
+		"pool a\nrocket b":           "line 2: rocket b: unknown noun",
+		"pool":                       "line 1: want a noun and a name",
+		"pool a color=red":           `unknown field "color"`,
+		"pod a cpu=lots":             "bad quantity",
+		"pool a taint=x":             "want key[=value]:Effect",
+		"pool a req=x":               "want key:Operator",
+		"pdb a pods=x":               "want namespace/name",
+		"pod a x900000":              "is more than",
+		"type a zones=1 price=x":     "price",
+		"pod a spread=zone:1":        "want key:skew:selector",
+		"pod a spread=zone:x:*":      "skew",
+		"pod a spread=zone:1:*:hard": `unknown option "hard"`,
+		"pod a near=zone":            "want key:selector",
+		"pod a apart=zone:=x":        "selector",
+		"pod a port=http":            "port",
+		"pod a prefer-node=k:In:a":   "want weight",
+		"node a attach.d=many":       "attach.d",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
