@@ -12,8 +12,13 @@ type World struct {
 	PDBs        []PDB
 	Attachments []Attachment
 	Namespaces  []Namespace
-	// Catalogs has one entry per class that the cloud answered for.
+	Overlays    []Overlay
+	// Catalogs has one entry per class that the cloud answered for, with the overlays applied that look only at offerings.
 	Catalogs map[ClassRef]Catalog
+	// PoolCatalogs has, by pool name, the catalogues of pools for which overlays say something else than for the rest of
+	// their class. Ask Catalog instead of the two maps. Class and Epoch are as in Catalogs although the content is not:
+	// who remembers something by catalogue must tell pools apart.
+	PoolCatalogs map[string]Catalog
 	// Instances is the cloud's last list; InstancesSeen is false until the first list arrived.
 	Instances     []Instance
 	InstancesSeen bool

@@ -23,6 +23,9 @@ var floors = []struct {
 	{"internal/lifecycle", 1, nil, "a pure decider"},
 	{"internal/drain", 1, nil, "a pure decider"},
 	{"internal/ready", 1, nil, "a pure decider"},
+	{"internal/overlay", 1, nil, "a pure decider"},
+	{"internal/buffer", 1, nil, "a pure decider"},
+	{"internal/static", 1.1, nil, "a pure decider that asks place what to buy"},
 	{"internal/disrupt", 1.1, nil, "a pure decider that asks budget and place"},
 	{"internal/audit", 1.1, nil, "re-checks place's plans, and so reads their types"},
 	{"internal/world", 2, nil, "the live mirror"},
@@ -82,7 +85,7 @@ func TestImportsGoDown(t *testing.T) {
 
 // pure packages decide; the world is an argument.
 var pure = []string{"model", "internal/require", "internal/worldtext", "internal/place", "internal/budget", "internal/lifecycle",
-	"internal/drain", "internal/ready", "internal/disrupt", "internal/audit"}
+	"internal/drain", "internal/ready", "internal/disrupt", "internal/audit", "internal/overlay", "internal/buffer", "internal/static"}
 
 // impure are packages of the standard library and others that do I/O, wait, log, or draw from a hidden source.
 var impure = []string{"os", "net", "log", "io/fs", "io/ioutil", "syscall", "os/exec", "os/signal", "math/rand", "crypto/rand", "embed",
