@@ -18,6 +18,7 @@ var floors = []struct {
 	{"internal/require", 0.5, nil, "label algebra over model"},
 	{"internal/worldtext", 0.6, nil, "how people write small worlds"},
 	{"internal/workload", 0.7, nil, "worlds for benchmarks and large tests"},
+	{"internal/worldgen", 0.7, nil, "worlds in which much can go wrong"},
 	{"internal/place", 1, nil, "a pure decider"},
 	{"internal/budget", 1, nil, "a pure decider"},
 	{"internal/lifecycle", 1, nil, "a pure decider"},
@@ -47,6 +48,7 @@ var floors = []struct {
 	{"internal/sim", 4, nil, "sees everything; constructs"},
 	{"cmd", 4, nil, "sees everything; constructs"},
 	{"plane", 5, []string{"plane"}, "the lab's world, above the product"},
+	{"compat", 5, []string{"compat"}, "judges from outside, above the product"},
 	{"internal/housetest", 5, nil, "reads everybody, imports nobody"},
 }
 
@@ -126,7 +128,7 @@ func cloudSDK(imp string) bool {
 }
 
 func TestKubernetesStaysAtTheDoor(t *testing.T) {
-	allowed := []string{"api", "internal/kube", "cmd", "lab/kubelet", "plane", "deploy"}
+	allowed := []string{"api", "internal/kube", "cmd", "lab/kubelet", "plane", "deploy", "compat"}
 	for _, s := range tree(t) {
 		if underAny(s.dir, allowed) {
 			continue
@@ -144,6 +146,16 @@ func TestCloudSDKStaysInItsDriver(t *testing.T) {
 		for _, imp := range s.imports {
 			if cloudSDK(imp) && !under(s.dir, "cloud/azure") && !(s.test && under(s.dir, "lab/arm")) {
 				t.Errorf("%s imports %s: a cloud's own types stay in its driver (and in tests of its emulator)", s.path, imp)
+			}
+		}
+	}
+}
+
+func TestUpstreamStaysAmongTheJudges(t *testing.T) {
+	for _, s := range tree(t) {
+		for _, imp := range s.imports {
+			if under(imp, "sigs.k8s.io/karpenter") && !under(imp, "sigs.k8s.io/karpenter/pkg/apis") && !under(s.dir, "compat") {
+				t.Errorf("%s imports %s: we import the contract and write the machinery; upstream's machinery is only asked by judges", s.path, imp)
 			}
 		}
 	}

@@ -1,0 +1,242 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	snapshots "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/karpenter-aks/karpenter/compat/objects"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// judges are the filter plugins asked, those of kube-scheduler's default profile that depend on pods, nodes and volumes.
+func judges(storage bool) []config.Plugin {
+	list := []string{names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
+		names.PodTopologySpread, names.InterPodAffinity}
+	if storage {
+		list = append(list, names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone)
+	}
+	var out []config.Plugin
+	for _, n := range list {
+		out = append(out, config.Plugin{Name: n})
+	}
+	return out
+}
+
+// court is one sitting: the nodes with the pods bound so far, and kube-scheduler's framework over them.
+type court struct {
+	ctx   context.Context
+	stop  func()
+	wait  func()
+	nodes *nodes
+	fw    framework.Framework
+}
+
+// newCourt seats the plugins over the picture with the machines in it. close ends it.
+func newCourt(ctx context.Context, q Question) (*court, error) {
+	metrics.Register()
+	ctx, stop := context.WithCancel(ctx)
+	all := append(slices.Clone(q.World.Nodes), q.Machines...)
+	storage := objects.StorageOf(q.World.Pods)
+	factory := informers.NewSharedInformerFactory(clientset.NewSimpleClientset(stored(q.World, all, storage)...), 0)
+	c := &court{ctx: ctx, stop: stop, nodes: newNodes(q, all), wait: func() {}}
+	fw, err := framed(ctx, c.nodes, factory, len(storage.Volumes) > 0)
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("seat kube-scheduler's plugins: %w", err)
+	}
+	c.fw = fw
+	if len(storage.Volumes) > 0 {
+		// The volume binder follows events, so the informers must run; each ends with ctx.
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		c.wait = factory.Shutdown
+		return c, nil
+	}
+	index := factory.Core().V1().Namespaces().Informer().GetIndexer()
+	for _, n := range q.World.Namespaces {
+		if err := index.Add(objects.Namespace(n)); err != nil {
+			stop()
+			return nil, fmt.Errorf("list namespaces: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func framed(ctx context.Context, nodes *nodes, factory informers.SharedInformerFactory, storage bool) (framework.Framework, error) {
+	defaults, err := latest.Default()
+	if err != nil {
+		return nil, err
+	}
+	profile := defaults.Profiles[0]
+	set := config.PluginSet{Enabled: judges(storage)}
+	both := config.PluginSet{}
+	for _, p := range set.Enabled {
+		// NodeUnschedulable, TaintToleration and NodeName have nothing to prepare; naming them there is an error.
+		if p.Name != names.NodeUnschedulable && p.Name != names.TaintToleration && p.Name != names.NodeName {
+			both.Enabled = append(both.Enabled, p)
+		}
+	}
+	profile.Plugins = &config.Plugins{
+		QueueSort: config.PluginSet{Enabled: []config.Plugin{{Name: names.PrioritySort}}},
+		Bind:      config.PluginSet{Enabled: []config.Plugin{{Name: names.DefaultBinder}}},
+		PreFilter: both, Filter: set,
+	}
+	return frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), &profile,
+		frameworkruntime.WithSnapshotSharedLister(nodes), frameworkruntime.WithInformerFactory(factory),
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())))
+}
+
+// stored lists what the API server would hold beside pods.
+func stored(w model.World, all []model.Node, s objects.Storage) []runtime.Object {
+	if len(s.Volumes) == 0 {
+		return nil
+	}
+	var out []runtime.Object
+	for _, n := range w.Namespaces {
+		out = append(out, objects.Namespace(n))
+	}
+	for _, n := range all {
+		out = append(out, objects.Node(n), objects.CSINode(n, s.Drivers))
+	}
+	for i := range s.Volumes {
+		out = append(out, s.Volumes[i], s.Claims[i])
+	}
+	return out
+}
+
+// close ends the sitting and waits for what it started.
+func (c *court) close() {
+	c.stop()
+	c.wait()
+}
+
+// admit asks whether the pod may land on the node, and binds it there if so. Otherwise it names the plugin that refused.
+func (c *court) admit(pod *corev1.Pod, node string) (plugin, message string, err error) {
+	info, ok := c.nodes.byName[node]
+	if !ok {
+		return "", "", fmt.Errorf("no such node")
+	}
+	pod = pod.DeepCopy()
+	pod.Spec.NodeName = ""
+	state := framework.NewCycleState()
+	result, status, _ := c.fw.RunPreFilterPlugins(c.ctx, state, pod)
+	if !status.IsSuccess() && !status.IsRejected() {
+		return "", "", status.AsError()
+	}
+	if status.IsRejected() {
+		return pluginOf(status), status.Message(), nil
+	}
+	if !result.AllNodes() && !result.NodeNames.Has(node) {
+		return "PreFilter", "the node is not among those that are asked at all", nil
+	}
+	status = c.fw.RunFilterPlugins(c.ctx, state, pod, info)
+	if !status.IsSuccess() && !status.IsRejected() {
+		return "", "", status.AsError()
+	}
+	if status.IsRejected() {
+		return pluginOf(status), status.Message(), nil
+	}
+	bound := pod.DeepCopy()
+	bound.Spec.NodeName = node
+	info.AddPod(bound)
+	return "", "", nil
+}
+
+func pluginOf(s *fwk.Status) string {
+	if s.Plugin() == "" {
+		return "unnamed plugin"
+	}
+	return s.Plugin()
+}
+
+// nodes is a picture that kube-scheduler's plugins read while pods are added to it.
+type nodes struct {
+	*snapshots.Snapshot // answers what nobody asks about here (pod groups)
+	list                []fwk.NodeInfo
+	byName              map[string]*framework.NodeInfo
+}
+
+var _ fwk.SharedLister = (*nodes)(nil)
+
+func newNodes(q Question, all []model.Node) *nodes {
+	out := &nodes{Snapshot: snapshots.NewEmptySnapshot(), byName: map[string]*framework.NodeInfo{}}
+	for _, n := range all {
+		info := framework.NewNodeInfo()
+		info.SetNode(objects.Node(n))
+		out.list, out.byName[n.Name] = append(out.list, info), info
+	}
+	for _, p := range q.World.Pods {
+		if info, ok := out.byName[p.Node]; ok && !p.Terminal {
+			info.AddPod(objects.Pod(p))
+		}
+	}
+	for _, m := range q.Machines {
+		for _, d := range daemons(q.World, m) {
+			out.byName[m.Name].AddPod(d)
+		}
+	}
+	return out
+}
+
+// NodeInfos lists the nodes.
+func (n *nodes) NodeInfos() fwk.NodeInfoLister { return n }
+
+// StorageInfos says which volume claims are in use.
+func (n *nodes) StorageInfos() fwk.StorageInfoLister { return n }
+
+// List returns all nodes.
+func (n *nodes) List() ([]fwk.NodeInfo, error) { return n.list, nil }
+
+// HavePodsWithAffinityList returns the nodes with pods that have affinity or anti-affinity terms.
+func (n *nodes) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
+	return n.having(func(i fwk.NodeInfo) bool { return len(i.GetPodsWithAffinity()) > 0 }), nil
+}
+
+// HavePodsWithRequiredAntiAffinityList returns the nodes with pods that have required anti-affinity terms.
+func (n *nodes) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return n.having(func(i fwk.NodeInfo) bool { return len(i.GetPodsWithRequiredAntiAffinity()) > 0 }), nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList returns those of them whose terms reach beyond one node.
+func (n *nodes) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return n.having(func(i fwk.NodeInfo) bool { return len(i.GetPodsWithRequiredNonHostScopedAntiAffinity()) > 0 }), nil
+}
+
+func (n *nodes) having(yes func(fwk.NodeInfo) bool) []fwk.NodeInfo {
+	var out []fwk.NodeInfo
+	for _, i := range n.list {
+		if yes(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Get returns one node.
+func (n *nodes) Get(name string) (fwk.NodeInfo, error) {
+	if i, ok := n.byName[name]; ok {
+		return i, nil
+	}
+	return nil, fmt.Errorf("node %s does not exist", name)
+}
+
+// IsPVCUsedByPods reports whether a pod that is bound uses the claim, "namespace/name".
+func (n *nodes) IsPVCUsedByPods(key string) bool {
+	return slices.ContainsFunc(n.list, func(i fwk.NodeInfo) bool { return i.GetPVCRefCounts()[key] > 0 })
+}

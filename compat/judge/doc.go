@@ -1,0 +1,167 @@
+// Package judge answers: would kube-scheduler let these pods land where the plan says?
+//
+// It runs kube-scheduler's own filter plugins over a picture in which the planned machines exist, and binds the planned
+// pods one by one. It has no rules of its own. It does not score: where kube-scheduler would rather put a pod among the
+// nodes it allows is another question, and so is whether the plan is cheap.
+package judge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/karpenter-aks/karpenter/compat/objects"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Placement says that a pod is to land on a node.
+type Placement struct {
+	Pod  model.PodKey
+	Node string
+}
+
+// Rejection is a placement that no order of binding made acceptable.
+type Rejection struct {
+	Placement
+	// Plugin refused first, in its own words Message, when the pod was last tried.
+	Plugin, Message string
+}
+
+// String prints "default/web-0 on n1: NodePorts: …".
+func (r Rejection) String() string {
+	return fmt.Sprintf("%s on %s: %s: %s", r.Pod, r.Node, r.Plugin, r.Message)
+}
+
+// Question is what the judge is asked.
+type Question struct {
+	World model.World
+	// Machines are nodes that the plan adds. Daemons of the picture are put onto them first.
+	Machines []model.Node
+	// Placements, in the order in which they are tried first.
+	Placements []Placement
+	// Orders is how many other orders are tried when the first one gets stuck; they are drawn from Seed.
+	Orders int
+	Seed   uint64
+}
+
+// Answer is what the judge found.
+type Answer struct {
+	// Accepted counts the pods that landed, in the best of the orders.
+	Accepted int
+	Rejected []Rejection
+}
+
+// Ask binds every placement, each as soon as kube-scheduler's filters accept it, until all are bound or none can be.
+// Spread and affinity depend on who came before, so other orders are tried before a placement counts as rejected.
+func Ask(ctx context.Context, q Question) (Answer, error) {
+	pods := map[model.PodKey]*corev1.Pod{}
+	for _, p := range q.World.Pods {
+		pods[p.Key()] = objects.Pod(p)
+	}
+	order := slices.Clone(q.Placements)
+	var best Answer
+	r := rand.New(rand.NewPCG(q.Seed, 1))
+	for try := range q.Orders + 1 {
+		court, err := newCourt(ctx, q)
+		if err != nil {
+			return Answer{}, err
+		}
+		a, err := court.bind(order, pods)
+		court.close()
+		if err != nil {
+			return Answer{}, err
+		}
+		if try == 0 || len(a.Rejected) < len(best.Rejected) {
+			best = a
+		}
+		if len(best.Rejected) == 0 {
+			break
+		}
+		// Those that got stuck go first, the others in any order.
+		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		stuck := map[model.PodKey]bool{}
+		for _, x := range a.Rejected {
+			stuck[x.Pod] = true
+		}
+		if try%2 == 0 {
+			slices.SortStableFunc(order, func(a, b Placement) int { return cmp.Compare(after(stuck[a.Pod]), after(stuck[b.Pod])) })
+		}
+	}
+	return best, nil
+}
+
+func after(stuck bool) int {
+	if stuck {
+		return 0
+	}
+	return 1
+}
+
+// bind tries the placements in rounds until a round binds nobody.
+func (c *court) bind(order []Placement, pods map[model.PodKey]*corev1.Pod) (Answer, error) {
+	var a Answer
+	rest := slices.Clone(order)
+	for len(rest) > 0 {
+		var refused []Rejection
+		for _, x := range rest {
+			pod, ok := pods[x.Pod]
+			if !ok {
+				return Answer{}, fmt.Errorf("placement of %s: no such pod", x.Pod)
+			}
+			plugin, message, err := c.admit(pod, x.Node)
+			if err != nil {
+				return Answer{}, fmt.Errorf("placement of %s on %s: %w", x.Pod, x.Node, err)
+			}
+			if plugin != "" {
+				refused = append(refused, Rejection{x, plugin, message})
+				continue
+			}
+			a.Accepted++
+		}
+		if len(refused) == len(rest) {
+			a.Rejected = refused
+			return a, nil
+		}
+		rest = rest[:0]
+		for _, x := range refused {
+			rest = append(rest, x.Placement)
+		}
+	}
+	return a, nil
+}
+
+// daemons returns the daemon pods that the DaemonSet controller would put onto the machine: those whose node selector and
+// required affinity accept its labels and that tolerate its taints.
+func daemons(w model.World, n model.Node) []*corev1.Pod {
+	var out []*corev1.Pod
+	node := objects.Node(n)
+	for _, d := range w.Daemons {
+		p := d.Pod
+		p.Namespace, p.Name, p.UID = d.Namespace, d.Name+"-on-"+n.Name, "uid-"+d.Name+"-on-"+n.Name
+		p.Node, p.DaemonSet = n.Name, true
+		pod := objects.Pod(p)
+		if ok, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); err != nil || !ok {
+			continue
+		}
+		if _, bad := model.Untolerated(n.Taints, p.Tolerations); bad {
+			continue
+		}
+		out = append(out, pod)
+	}
+	return out
+}
+
+// Labels joins label sets; later ones win.
+func Labels(sets ...map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, s := range sets {
+		maps.Copy(out, s)
+	}
+	return out
+}
