@@ -57,6 +57,7 @@ const (
 	WhyExpired             Why = "expired"
 	WhyEmpty               Why = "empty"
 	WhyDeleted             Why = "deleted"
+	WhyReplicasLowered     Why = "replicas-lowered" // a static pool has more nodes than a person wants
 	WhyDraining            Why = "draining"
 	WhyVolumesAttached     Why = "volumes-attached"
 	WhyInstanceStopping    Why = "instance-terminating"

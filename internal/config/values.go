@@ -253,6 +253,9 @@ func defaultGates() map[string]bool {
 	}
 }
 
+// acting names the gates that change what the controller does.
+var acting = []string{"StaticCapacity"}
+
 func gates(c *Config, v string) error {
 	c.Gates = defaultGates()
 	for pair := range strings.SplitSeq(v, ",") {
@@ -268,7 +271,7 @@ func gates(c *Config, v string) error {
 			return fmt.Errorf("holds %q, which is not a feature; did you mean %s?", name, nearest(name, gateNames()))
 		}
 		c.Gates[name] = on
-		if on {
+		if on && !slices.Contains(acting, name) {
 			c.Unused = append(c.Unused, "feature gate "+name+": the feature is not available")
 		}
 	}

@@ -32,6 +32,9 @@ type Settings struct {
 	// OrphanAge is how old a machine without a claim must be before it is taken away. Default 5 min: a claim that was
 	// just written may not be visible yet.
 	OrphanAge time.Duration
+	// StaticCapacity keeps pools with replicas at that number; off, such pools are left as they are. The other features that
+	// users switch on have no knob here: without NodeOverlay and CapacityBuffer the store does not tell of such objects.
+	StaticCapacity bool
 }
 
 func (s Settings) withDefaults() Settings {
@@ -141,6 +144,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"classes", c.classes, 5 * time.Minute},
 		{"pools", c.pools, time.Minute},
 		{"provision", c.provisioner().pass, 10 * time.Second},
+		{"static", c.staticPools, time.Minute},
 		{"claims", c.lifecycles, time.Minute},
 		{"drain", c.draining, time.Minute},
 		{"disrupt", c.disruption, 10 * time.Second},

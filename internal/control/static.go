@@ -1,0 +1,65 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/static"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// staticPools brings every pool that has replicas to that number of nodes.
+func (c *Controller) staticPools(ctx context.Context) time.Duration {
+	if !c.Settings.StaticCapacity {
+		return 0
+	}
+	w := c.World.Snapshot()
+	var next time.Duration
+	for _, pool := range w.Pools {
+		d := static.Decide(w, pool)
+		if d.Why != "" {
+			c.Observe.StaticHeldBack(pool, d)
+		}
+		if len(d.Create)+len(d.Delete) == 0 {
+			continue
+		}
+		next = sooner(next, c.others.start(ctx, "static/"+pool.Name, func(ctx context.Context) error { return c.fill(ctx, pool.Name) }))
+	}
+	return next
+}
+
+// fill carries out what is decided on the newest picture: the step may have waited. Done in part and tried again it does
+// the rest, because names and picture say what was done.
+func (c *Controller) fill(ctx context.Context, name string) error {
+	w := c.World.Snapshot()
+	pool, class, ok := poolAndClass(w, name)
+	if !ok {
+		return nil
+	}
+	d := static.Decide(w, pool)
+	if len(d.Create) > 0 {
+		c.Mark(PointPlanned)
+	}
+	for _, x := range d.Create {
+		made, err := c.Store.CreateClaim(ctx, place.Claim(x.Purchase, pool, class, x.Name))
+		if kube.CodeOf(err) == kube.Exists {
+			continue // written by whoever decided before us
+		}
+		if err != nil {
+			c.Log.Error(err, "could not write a claim; will try again", "NodeClaim", x.Name, "NodePool", name)
+			return err
+		}
+		c.World.AssumeClaim(made)
+		c.Observe.ClaimCreated(made, x.Purchase)
+		c.Mark(PointClaimCreated)
+	}
+	for _, claim := range d.Delete {
+		if err := ignore(c.Store.DeleteClaim(ctx, claim), kube.NotFound); err != nil {
+			return err
+		}
+		c.Observe.StaticRemoved(model.Claim{Name: claim, Pool: name})
+	}
+	return nil
+}

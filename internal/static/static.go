@@ -1,0 +1,225 @@
+// Package static answers: how many nodes should a static pool have?
+//
+// A static pool has a fixed number of replicas, whatever pods wait. Decide says which claims to create and which to delete so that
+// the pool comes to that number. It is pure. What a machine of the pool is, it asks package place; it neither creates nor
+// deletes (control does), and no disruption budget is asked, because the number is a person's word.
+//
+// Its answer for a picture in which half of it has been done is the other half: names of new claims come from the pool, its
+// generation and their number, so that the same plan carried out twice creates nothing twice.
+package static
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// MostAtOnce bounds how many claims one decision creates; the next one goes on. It keeps a typing error in replicas from
+// filling the cluster before anyone sees it, and one pass short.
+const MostAtOnce = 100
+
+// Decision is what to do now.
+type Decision struct {
+	Create []Creation
+	Delete []string // names of claims, those that cost least to lose first
+	// Why says why fewer are created than are missing, with words for people; "" when none are held back.
+	Why    model.Why
+	Detail string
+}
+
+// Creation is one claim to create.
+type Creation struct {
+	Name     string
+	Purchase place.Purchase // without pods
+}
+
+// Decide compares what the pool has with what it should have. A pool without replicas is left alone. Claims that are on
+// their way out do not count as there, but they do count against limits.nodes until they are gone.
+// O(claims + pods + place.Decide for one pod).
+func Decide(w model.World, pool model.Pool) Decision {
+	if pool.Replicas == nil || pool.Deleting {
+		return Decision{}
+	}
+	var live []model.Claim
+	taken := map[string]bool{}
+	machines := int64(0)
+	claimed := map[string]bool{} // provider ids
+	for _, c := range w.Claims {
+		taken[c.Name] = true
+		if c.Pool != pool.Name {
+			continue
+		}
+		machines++
+		claimed[c.ProviderID] = true
+		if !c.Deleting() {
+			live = append(live, c)
+		}
+	}
+	for _, n := range w.Nodes {
+		if n.Labels[model.LabelPool] == pool.Name && (n.ProviderID == "" || !claimed[n.ProviderID]) {
+			machines++
+		}
+	}
+	missing := *pool.Replicas - int64(len(live))
+	if missing <= 0 {
+		return Decision{Delete: surplus(w, live, int(-missing))}
+	}
+	return create(w, pool, lack{missing: missing, machines: machines, taken: taken})
+}
+
+// lack is what is known when claims are missing.
+type lack struct {
+	missing, machines int64
+	taken             map[string]bool // names of claims
+}
+
+func create(w model.World, pool model.Pool, in lack) Decision {
+	var d Decision
+	n := min(in.missing, MostAtOnce)
+	if limit, ok := pool.Limits[model.ResourceNodes]; ok && in.machines+n > limit {
+		n = max(0, limit-in.machines)
+		d.Why, d.Detail = model.WhyLimits, fmt.Sprintf("%d of %d missing nodes are held back: the pool may have %d nodes and has %d",
+			in.missing-n, in.missing, limit, in.machines)
+	}
+	if n == 0 {
+		return d
+	}
+	b, why, detail := machine(w, pool)
+	if why != "" {
+		return Decision{Why: why, Detail: detail}
+	}
+	seed := b
+	seed.Pods = []model.PodKey{{Namespace: pool.UID, Name: "replica of generation " + strconv.FormatInt(pool.Generation, 10)}}
+	for i := 0; int64(len(d.Create)) < n; i++ { // at most one name per claim that there is is taken
+		if name := place.ClaimName(seed, i, 0); !in.taken[name] {
+			d.Create = append(d.Create, Creation{Name: name, Purchase: b})
+		}
+	}
+	return d
+}
+
+// machine asks place what it would buy for a pod that asks for nothing and accepts everything, were the pool empty, alone
+// and not static. That way daemons, minValues, what is sold out and every other rule about buying count as for any pool.
+func machine(w model.World, pool model.Pool) (place.Purchase, model.Why, string) {
+	pool.Replicas, pool.Limits = nil, nil
+	alone := w
+	alone.Pools, alone.Claims, alone.Nodes, alone.PDBs = []model.Pool{pool}, nil, nil, nil
+	probe := model.Pod{Namespace: "static", Name: pool.Name, UID: "static", Unschedulable: true,
+		Requests: model.Resources{Pods: 1}, Tolerations: []model.Toleration{{Op: "Exists"}}}
+	alone.Pods = []model.Pod{probe}
+	plan := place.Decide(place.Input{World: alone, Pods: alone.Pods})
+	if len(plan.Buy) == 1 {
+		b := plan.Buy[0]
+		b.Pods, b.Requests = nil, b.Requests.Sub(probe.Requests)
+		return b, "", ""
+	}
+	for _, l := range plan.Left {
+		for _, r := range l.Refusals {
+			return place.Purchase{}, r.Why, r.Detail
+		}
+		return place.Purchase{}, l.Why, l.Detail
+	}
+	return place.Purchase{}, model.WhyNoOfferings, "no machine of the pool can be bought"
+}
+
+// How far a claim has come, and what is lost with it: less is deleted first.
+const (
+	unlaunched = iota // no machine yet
+	unjoined          // no node yet
+	unready           // the node is not ready for pods
+	empty             // no pod needs another place
+	occupied
+	protected // a pod or a person asks that it stays, or a disruption budget does
+)
+
+// surplus names the n claims that cost least to lose: by stage, then by what moving their pods costs, then the youngest.
+func surplus(w model.World, live []model.Claim, n int) []string {
+	if n == 0 {
+		return nil
+	}
+	at := survey(w)
+	type candidate struct {
+		claim model.Claim
+		stage int
+		cost  float64
+	}
+	var list []candidate
+	for _, c := range live {
+		stage, cost := at.weigh(c)
+		list = append(list, candidate{c, stage, cost})
+	}
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(a.cost, b.cost), b.claim.Created.Compare(a.claim.Created),
+			cmp.Compare(a.claim.Name, b.claim.Name))
+	})
+	var out []string
+	for _, c := range list[:n] {
+		out = append(out, c.claim.Name)
+	}
+	return out
+}
+
+// picture is the world by node.
+type picture struct {
+	nodes map[string]model.Node  // by provider id
+	pods  map[string][]model.Pod // by node
+	held  map[model.PodKey]bool  // by a disruption budget
+}
+
+func survey(w model.World) picture {
+	p := picture{nodes: map[string]model.Node{}, pods: map[string][]model.Pod{}, held: map[model.PodKey]bool{}}
+	for _, n := range w.Nodes {
+		if n.ProviderID != "" {
+			p.nodes[n.ProviderID] = n
+		}
+	}
+	for _, x := range w.Pods {
+		if x.Node != "" {
+			p.pods[x.Node] = append(p.pods[x.Node], x)
+		}
+	}
+	for _, b := range w.PDBs {
+		for _, k := range b.Pods {
+			p.held[k] = p.held[k] || b.Allowed <= 0
+		}
+	}
+	return p
+}
+
+func (p picture) weigh(c model.Claim) (stage int, cost float64) {
+	if c.ProviderID == "" {
+		return unlaunched, 0
+	}
+	n, joined := p.nodes[c.ProviderID]
+	if !joined {
+		return unjoined, 0
+	}
+	stage = empty
+	if !c.Is(model.Initialized) || n.Ready != model.True {
+		stage = unready
+	}
+	for _, x := range p.pods[n.Name] {
+		if !x.Reschedulable() {
+			continue
+		}
+		cost += price(x)
+		stage = max(stage, occupied)
+		if x.DoNotDisrupt != "" || p.held[x.Key()] {
+			stage = protected
+		}
+	}
+	if c.Annotations[model.AnnotationDoNotDisrupt] == "true" || n.Annotations[model.AnnotationDoNotDisrupt] == "true" {
+		stage = protected
+	}
+	return stage, cost
+}
+
+// price is what moving one pod costs, in pods of the ordinary kind: its deletion cost and its priority make it dearer or
+// cheaper. The weights are those that users of Karpenter know: the whole range of either is worth about a dozen pods.
+func price(p model.Pod) float64 {
+	return min(10, max(-10, 1+float64(p.DeletionCost)/(1<<27)+float64(p.Priority)/(1<<25)))
+}
