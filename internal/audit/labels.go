@@ -24,31 +24,37 @@ func canonical(key string) string {
 	return key
 }
 
-// accepts reports whether the pod's node selector and one of its affinity terms hold on a node with these labels.
-func (a *audit) accepts(p model.Pod, labels map[string]string, either map[string][]string, b place.Purchase) bool {
+// accepts reports whether the pod's node selector and one of its affinity terms hold there. Volumes are not asked.
+func (a *audit) accepts(p *model.Pod, f *face) bool {
+	if len(p.NodeSelector) == 0 && p.Affinity == nil {
+		return true
+	}
+	k := a.kind(p)
+	ok, known := f.accepted[k]
+	if !known {
+		ok = f.selected(p)
+		f.accepted[k] = ok
+	}
+	return ok
+}
+
+func (f *face) selected(p *model.Pod) bool {
 	for k, v := range p.NodeSelector {
-		if !a.holds(model.Requirement{Key: k, Op: model.In, Values: []string{v}}, labels, either, b) {
+		if !f.holds(model.Requirement{Key: k, Op: model.In, Values: []string{v}}) {
 			return false
 		}
 	}
-	if p.Affinity == nil {
-		return true
-	}
-	for _, term := range p.Affinity {
-		good := len(term) > 0
-		for _, r := range term {
-			good = good && a.holds(r, labels, either, b)
-		}
-		if good {
-			return true
-		}
-	}
-	return false
+	return p.Affinity == nil || slices.ContainsFunc(p.Affinity, f.meets)
+}
+
+// meets reports whether all of a term holds there. A term that asks for nothing is met nowhere.
+func (f *face) meets(term model.Term) bool {
+	return len(term) > 0 && !slices.ContainsFunc(term, func(r model.Requirement) bool { return !f.holds(r) })
 }
 
 // holds reports whether one requirement holds. Where the machine may have one of several values, all that the claim
 // still allows must do.
-func (a *audit) holds(r model.Requirement, labels map[string]string, either map[string][]string, b place.Purchase) bool {
+func (f *face) holds(r model.Requirement) bool {
 	key := canonical(r.Key)
 	if r.Key == "topology.disk.csi.azure.com/zone" {
 		r.Values = slices.Clone(r.Values)
@@ -58,26 +64,15 @@ func (a *audit) holds(r model.Requirement, labels map[string]string, either map[
 			}
 		}
 	}
-	if _, named := labels[key]; key == model.LabelHostname && !named {
+	v, named := f.labels[key]
+	if key == model.LabelHostname && !named {
 		return r.Op == model.NotIn || r.Op == model.Exists // a name that nobody knows yet
 	}
-	choices := either[key]
-	if len(choices) == 0 {
-		v, ok := labels[key]
-		return value(r, v, ok)
+	choices, open := f.either[key]
+	if !open {
+		return value(r, v, named)
 	}
-	some := false
-	for _, v := range choices {
-		allowed := true
-		for _, q := range b.Requirements {
-			allowed = allowed && (canonical(q.Key) != key || value(q, v, true))
-		}
-		if allowed && !value(r, v, true) {
-			return false
-		}
-		some = some || allowed
-	}
-	return some
+	return len(choices) > 0 && !slices.ContainsFunc(choices, func(v string) bool { return !value(r, v, true) })
 }
 
 // value judges one requirement for one label as the Kubernetes API describes the operators.
@@ -134,11 +129,11 @@ func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 		}
 		seen := map[string]bool{}
 		for _, o := range b.Options {
-			t, off, ok := a.offering(b.Class, o.Key)
-			if v, there := nodeLabels(pool, b, t, off)[canonical(r.Key)]; ok && there {
+			x, ok := a.offering(b.Class, o.Key)
+			if v, there := nodeLabels(pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
 				seen[v] = true
 			}
-			for _, v := range t.Either[r.Key] {
+			for _, v := range x.t.Either[r.Key] {
 				seen[v] = true
 			}
 		}
@@ -169,23 +164,35 @@ func (a *audit) asks(name string, b place.Purchase) {
 	}
 }
 
-// mayBecome reports whether a claim's requirements and labels allow an offering. Labels that machines do not bring are
-// not asked about.
-func (a *audit) mayBecome(c model.Claim, t model.InstanceType, o model.Offering) bool {
-	labels := nodeLabels(model.Pool{Class: c.Class}, place.Purchase{}, t, o)
-	reqs := slices.Clone(c.Requirements)
-	for k, v := range c.Labels {
-		reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{v}})
+// mayBecome reports whether what a claim asks for (its labels included) allows an offering. Labels that machines do not
+// bring are not asked about.
+func (a *audit) mayBecome(reqs []model.Requirement, class model.ClassRef, x offer) bool {
+	for _, r := range reqs { // the cheap questions first: most offerings end here
+		switch canonical(r.Key) {
+		case model.LabelInstanceType:
+			if !value(r, x.o.Type, true) {
+				return false
+			}
+		case model.LabelZone:
+			if !value(r, x.o.Zone, true) {
+				return false
+			}
+		case model.LabelCapacityType:
+			if !value(r, x.o.CapacityType, true) {
+				return false
+			}
+		}
 	}
+	labels := nodeLabels(model.Pool{Class: class}, nil, x)
 	for _, r := range reqs {
 		v, there := labels[canonical(r.Key)]
-		if choices := t.Either[r.Key]; len(choices) > 0 {
+		if choices := x.t.Either[r.Key]; len(choices) > 0 {
 			if !slices.ContainsFunc(choices, func(v string) bool { return value(r, v, true) }) {
 				return false
 			}
 			continue
 		}
-		if (there || a.machineLabel(c.Class, canonical(r.Key))) && canonical(r.Key) != model.LabelPool && !value(r, v, there) {
+		if (there || a.machineLabel(class, canonical(r.Key))) && canonical(r.Key) != model.LabelPool && !value(r, v, there) {
 			return false
 		}
 	}
@@ -203,16 +210,22 @@ func (a *audit) machineLabel(class model.ClassRef, key string) bool {
 			return true
 		}
 	}
-	for _, t := range a.w.Catalogs[class].Types {
-		_, typ := t.Labels[key]
-		if typ || len(t.Either[key]) > 0 {
-			return true
-		}
-		for _, o := range t.Offerings {
-			if _, ok := o.Labels[key]; ok {
-				return true
+	if a.own[class] == nil {
+		own := map[string]bool{}
+		for _, t := range a.w.Catalogs[class].Types {
+			for k := range t.Labels {
+				own[k] = true
+			}
+			for k, v := range t.Either {
+				own[k] = own[k] || len(v) > 0
+			}
+			for _, o := range t.Offerings {
+				for k := range o.Labels {
+					own[k] = true
+				}
 			}
 		}
+		a.own[class] = own
 	}
-	return false
+	return a.own[class][key]
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,79 +10,127 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// nominations checks that nodes and claims really hold, together, what is expected there.
+// nominations checks that nodes and claims really hold, together, what is expected there. Nodes and claims on which nothing is
+// expected are looked at too: they are domains for spread, and their pods have neighbours.
 func (a *audit) nominations(p place.Plan) {
-	nodes, claims := map[string][]model.PodKey{}, map[string][]model.PodKey{}
+	nodes, claims := map[string][]*model.Pod{}, map[string][]*model.Pod{}
 	for _, n := range p.Fits {
 		if (n.Node == "") == (n.Claim == "") {
 			a.bad(Target, "pod %s: want a node or a claim, have %q and %q", n.Pod, n.Node, n.Claim)
 			continue
 		}
+		pod := a.pods[n.Pod]
+		if pod == nil {
+			continue
+		}
 		if n.Node != "" {
-			nodes[n.Node] = append(nodes[n.Node], n.Pod)
+			nodes[n.Node] = append(nodes[n.Node], pod)
 		} else {
-			claims[n.Claim] = append(claims[n.Claim], n.Pod)
+			claims[n.Claim] = append(claims[n.Claim], pod)
 		}
 	}
+	related := a.related()
+	for i := range a.w.Nodes {
+		n := &a.w.Nodes[i]
+		if pods := nodes[n.Name]; len(pods) > 0 || related {
+			a.node(n, pods)
+			delete(nodes, n.Name)
+		}
+	}
+	for i := range a.w.Claims {
+		c := &a.w.Claims[i]
+		pods := claims[c.Name]
+		if len(pods) == 0 && !related || c.Deleting() || c.NodeName != "" || a.hasNode[c.ProviderID] && len(pods) == 0 {
+			continue
+		}
+		a.claim(c, pods)
+		delete(claims, c.Name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		a.node(name, nodes[name])
+		a.bad(Target, "node %s takes no pods", name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(claims)) {
-		a.claim(name, claims[name])
+		a.bad(Target, "claim %s takes no pods", name)
 	}
 }
 
-func (a *audit) node(name string, pods []model.PodKey) {
-	n, ok := find(a.w.Nodes, func(n model.Node) bool { return n.Name == name })
-	if !ok || n.Cordoned || n.HasTaint(model.TaintDisrupted) || a.leaving(name) {
-		a.bad(Target, "node %s takes no pods", name)
+func (a *audit) node(n *model.Node, pods []*model.Pod) {
+	if len(pods) > 0 && (n.Cordoned || n.HasTaint(model.TaintDisrupted) || a.leaving[n.Name]) {
+		a.bad(Target, "node %s takes no pods", n.Name)
 		return
 	}
-	labels, alloc, young := n.Labels, n.Allocatable, false
-	var startup []model.Taint
-	for _, c := range a.w.Claims {
-		if c.ProviderID == "" || c.ProviderID != n.ProviderID || n.Labels[model.LabelInitialized] == "true" || c.Is(model.Initialized) {
-			continue
+	f, alloc, young := a.nodeFace(n)
+	if len(pods) > 0 && !young && n.Ready != model.True {
+		a.bad(Target, "node %s is not ready", n.Name)
+	}
+	m := &machine{name: "node " + n.Name, faces: []*face{f}, planned: pods, leaving: a.leaving[n.Name]}
+	used := model.Resources{}
+	for _, p := range a.on[n.Name] {
+		used = used.Add(p.Requests)
+		if !a.placed[p] {
+			m.running = append(m.running, p)
 		}
+	}
+	a.machines = append(a.machines, m)
+	if len(pods) == 0 {
+		return
+	}
+	for _, p := range pods {
+		used = used.Add(p.Requests)
+		for _, t := range untolerated(f.taints, p) {
+			a.bad(Taints, "pod %s does not tolerate %s of node %s", p.Key(), t, n.Name)
+		}
+		a.suits(m.name, p, f)
+	}
+	if short := used.Short(alloc); short != "" {
+		a.bad(Room, "node %s has too little %s: would hold %s, has %s", n.Name, short, used, alloc)
+	}
+	a.together(m)
+}
+
+// nodeFace is a node as pods see it once it is ready, what it gives, and whether it is on its way to being ready.
+func (a *audit) nodeFace(n *model.Node) (f *face, alloc model.Resources, young bool) {
+	f = &face{what: "node " + n.Name, labels: plain(n.Labels), attach: n.AttachLimits, accepted: map[string]bool{}}
+	alloc = n.Allocatable
+	var startup []model.Taint
+	c := a.byProvider[n.ProviderID]
+	if c != nil && n.ProviderID != "" && n.Labels[model.LabelInitialized] != "true" && !c.Is(model.Initialized) {
 		young, startup = true, c.StartupTaints
-		labels = maps.Clone(c.Labels)
+		labels := maps.Clone(c.Labels)
 		if labels == nil {
 			labels = map[string]string{}
 		}
 		maps.Copy(labels, n.Labels)
+		f.labels = plain(labels)
 		if !c.Allocatable.IsZero() {
 			alloc = c.Allocatable
 		}
+		f.attach = a.promised(c, f.labels[model.LabelInstanceType], n.AttachLimits)
 	}
-	if !young && n.Ready != model.True {
-		a.bad(Target, "node %s is not ready", name)
-	}
-	for _, k := range pods {
-		for _, t := range n.Taints {
-			if t.Effect != model.PreferNoSchedule && !tolerated(t, a.pods[k].Tolerations) && !(young && goesAway(t, startup)) {
-				a.bad(Taints, "pod %s does not tolerate %s of node %s", k, t, name)
-			}
-		}
-		if !a.accepts(a.pods[k], plain(labels), nil, place.Purchase{}) {
-			a.bad(Labels, "pod %s does not accept node %s", k, name)
+	for _, t := range n.Taints {
+		if !(young && goesAway(t, startup)) {
+			f.taints = append(f.taints, t)
 		}
 	}
-	used := model.Resources{}
-	for _, p := range a.w.Pods {
-		if p.Node == name && !p.Terminal {
-			used = used.Add(p.Requests)
-		}
+	if n.Cordoned {
+		f.taints = append(f.taints, model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
 	}
-	for _, k := range pods {
-		used = used.Add(a.pods[k].Requests)
+	return f, alloc, young
+}
+
+// promised is what a node that is still starting will be able to attach: what it says already, then what its type says.
+func (a *audit) promised(c *model.Claim, typ string, says map[string]int64) map[string]int64 {
+	t, _ := a.w.Catalogs[c.Class].Type(typ)
+	out := maps.Clone(t.AttachLimits)
+	if out == nil {
+		return says
 	}
-	if short := used.Short(alloc); short != "" {
-		a.bad(Room, "node %s has too little %s: would hold %s, has %s", name, short, used, alloc)
-	}
+	maps.Copy(out, says)
+	return out
 }
 
 func plain(labels map[string]string) map[string]string {
-	out := map[string]string{}
+	out := make(map[string]string, len(labels))
 	for k, v := range labels {
 		out[canonical(k)] = v
 	}
@@ -103,49 +152,74 @@ func goesAway(t model.Taint, startup []model.Taint) bool {
 }
 
 // claim checks a claim in flight against everything that it may become.
-func (a *audit) claim(name string, pods []model.PodKey) {
-	c, ok := find(a.w.Claims, func(c model.Claim) bool { return c.Name == name })
-	if !ok || c.Deleting() || c.NodeName != "" {
-		a.bad(Target, "claim %s takes no pods", name)
-		return
-	}
+func (a *audit) claim(c *model.Claim, pods []*model.Pod) {
 	var sum model.Resources
-	for _, k := range pods {
-		sum = sum.Add(a.pods[k].Requests)
-		for _, t := range c.Taints {
-			if t.Effect != model.PreferNoSchedule && !tolerated(t, a.pods[k].Tolerations) {
-				a.bad(Taints, "pod %s does not tolerate %s of claim %s", k, t, name)
-			}
+	for _, p := range pods {
+		sum = sum.Add(p.Requests)
+		for _, t := range untolerated(c.Taints, p) {
+			a.bad(Taints, "pod %s does not tolerate %s of claim %s", p.Key(), t, c.Name)
 		}
 	}
-	as := place.Purchase{Requirements: c.Requirements}
-	for k, v := range c.Labels {
-		as.Requirements = append(slices.Clip(as.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})
+	m := &machine{name: "claim " + c.Name, planned: pods}
+	kinds := a.kinds(pods)
+	for _, f := range a.claimFaces(c) {
+		m.faces = append(m.faces, f)
+		if len(pods) == 0 {
+			continue
+		}
+		need, alloc := sum.Add(f.daemons), f.typ.Allocatable
+		if !c.Allocatable.IsZero() {
+			alloc = c.Allocatable
+		}
+		if short := need.Short(alloc); short != "" {
+			a.bad(Room, "claim %s as %s has too little %s", c.Name, f.what, short)
+		}
+		for _, p := range kinds {
+			a.suits(m.name, p, f)
+		}
 	}
+	a.together(m)
+	if len(m.faces) > 0 {
+		a.machines = append(a.machines, m)
+	}
+}
+
+// claimFaces is everything that a claim may become.
+func (a *audit) claimFaces(c *model.Claim) []*face {
+	reqs := slices.Clone(c.Requirements)
+	for _, k := range slices.Sorted(maps.Keys(c.Labels)) {
+		reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{c.Labels[k]}})
+	}
+	asks := "claim " + requirementText(reqs)
+	for _, t := range c.Taints {
+		asks += t.String()
+	}
+	pool := model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels, Taints: c.Taints}
+	var out []*face
 	for _, t := range a.w.Catalogs[c.Class].Types {
+		if !c.Requests.FitsIn(t.Allocatable) {
+			continue
+		}
 		for _, o := range t.Offerings {
-			if !c.Requests.FitsIn(t.Allocatable) || !a.mayBecome(c, t, o) {
-				continue
-			}
-			labels := nodeLabels(model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels}, as, t, o)
-			need := sum
-			for _, d := range a.w.Daemons {
-				if a.daemonRuns(d.Pod, c.Taints, labels, t, as) {
-					need = need.Add(d.Pod.Requests)
-				}
-			}
-			alloc := t.Allocatable
-			if !c.Allocatable.IsZero() {
-				alloc = c.Allocatable
-			}
-			if short := need.Short(alloc); short != "" {
-				a.bad(Room, "claim %s as %s has too little %s", name, o.Key(), short)
-			}
-			for _, k := range pods {
-				if !a.accepts(a.pods[k], labels, t.Either, as) {
-					a.bad(Labels, "pod %s does not accept claim %s as %s", k, name, o.Key())
-				}
+			if a.mayBecome(reqs, c.Class, offer{t, o}) {
+				out = append(out, a.face(pool, reqs, asks, offer{t, o}))
 			}
 		}
 	}
+	if len(out) == 0 {
+		f := &face{what: "what it says of itself", labels: plain(c.Labels), taints: c.Taints, accepted: map[string]bool{}}
+		f.typ.Allocatable = c.Allocatable
+		if !c.Allocatable.IsZero() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// choiceText names a way that machines may turn out, for findings.
+func choiceText(m *machine, f *face) string {
+	if len(m.faces) == 1 {
+		return m.name
+	}
+	return fmt.Sprintf("%s as %s", m.name, f.what)
 }

@@ -1,0 +1,146 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// limits adds up everything that each pool has, on its way, and would buy at most.
+func (a *audit) limits(p place.Plan) {
+	for _, pool := range a.w.Pools {
+		for _, name := range slices.Sorted(maps.Keys(pool.Limits)) {
+			limit := pool.Limits[name]
+			bought := int64(0)
+			for _, b := range p.Buy {
+				if b.Pool != pool.Name {
+					continue
+				}
+				most := int64(0)
+				for _, o := range b.Options {
+					x, _ := a.offering(b.Class, o.Key)
+					most = max(most, of(x.t.Capacity, name))
+				}
+				bought += most
+			}
+			if bought == 0 {
+				continue
+			}
+			if total := a.inUse(pool.Name, name); total+bought > limit {
+				a.bad(Limits, "pool %s: %s would be %d, the limit is %d", pool.Name, name, total+bought, limit)
+			}
+		}
+	}
+}
+
+func of(r model.Resources, name string) int64 {
+	if name == model.ResourceNodes {
+		return 1
+	}
+	return r.Get(name)
+}
+
+// inUse is what the pool's nodes and claims have of one resource; a claim of unknown size counts as the largest machine
+// that it could become.
+func (a *audit) inUse(pool, name string) int64 {
+	total := int64(0)
+	for _, n := range a.w.Nodes {
+		if n.Labels[model.LabelPool] != pool {
+			continue
+		}
+		have := of(n.Capacity, name)
+		if c := a.byProvider[n.ProviderID]; c != nil {
+			have = max(have, of(c.Capacity, name))
+		}
+		total += have
+	}
+	for i := range a.w.Claims {
+		c := &a.w.Claims[i]
+		if c.Pool != pool || c.ProviderID != "" && a.hasNode[c.ProviderID] {
+			continue
+		}
+		have := of(c.Capacity, name)
+		if c.Capacity.IsZero() {
+			for _, f := range a.claimFaces(c) {
+				have = max(have, of(f.typ.Capacity, name))
+			}
+		}
+		total += have
+	}
+	return total
+}
+
+// weights checks that no purchase was made from a pool although each of its pods could have had a machine of its own from
+// a heavier one. Only clear cases count: heavier pools with limits, minValues or taints that merely discourage, pods with wishes or with
+// neighbours to think of, and plans cut short are not judged.
+func (a *audit) weights(p place.Plan) {
+	if p.Cut {
+		return
+	}
+	for i, b := range p.Buy {
+		pool, ok := find(a.w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })
+		if !ok {
+			continue
+		}
+		for _, heavy := range a.w.Pools {
+			if heavy.Weight > pool.Weight && a.plainPool(heavy) && !slices.ContainsFunc(b.Pods, func(k model.PodKey) bool { return !a.couldBuy(heavy, a.pods[k]) }) {
+				a.bad(Weights, "purchase %d for pool %s: pool %s is heavier and sells machines for each of its pods", i, b.Pool, heavy.Name)
+			}
+		}
+	}
+}
+
+func (a *audit) plainPool(p model.Pool) bool {
+	class, ok := find(a.w.Classes, func(c model.Class) bool { return c.Ref == p.Class })
+	return ok && class.Ready() && open(p) && len(p.Limits) == 0 &&
+		!slices.ContainsFunc(p.Requirements, func(r model.Requirement) bool { return r.MinValues > 0 }) &&
+		!slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
+}
+
+// couldBuy reports whether the pool has something on sale that holds the pod by itself, as plain as pool and pod may be.
+func (a *audit) couldBuy(pool model.Pool, p *model.Pod) bool {
+	if p == nil || len(p.Prefers)+len(p.PodAffinity)+len(p.PodAntiAffinity)+len(p.Spread)+len(p.HostPorts)+len(p.Volumes) > 0 ||
+		len(untolerated(pool.Taints, p)) > 0 {
+		return false
+	}
+	r := p.Requests
+	key := alone{pool: pool.Name, kind: a.kind(p), cpu: r.CPU, memory: r.Memory, disk: r.Ephemeral, pods: r.Pods}
+	if len(r.Extended) > 0 || len(p.Tolerations) > 0 {
+		key.rest = fmt.Sprint(r.Extended, p.Tolerations)
+	}
+	ok, known := a.sells[key]
+	if !known {
+		ok = a.sellsFor(pool, p)
+		a.sells[key] = ok
+	}
+	return ok
+}
+
+// alone tells apart what couldBuy is asked.
+type alone struct {
+	pool, kind, rest        string
+	cpu, memory, disk, pods int64
+}
+
+func (a *audit) sellsFor(pool model.Pool, p *model.Pod) bool {
+	asks := "alone " + requirementText(pool.Requirements)
+	for _, t := range a.w.Catalogs[pool.Class].Types {
+		if !p.Requests.FitsIn(t.Allocatable) {
+			continue
+		}
+		for _, o := range t.Offerings {
+			if !o.Available {
+				continue
+			}
+			f := a.face(pool, pool.Requirements, asks, offer{t, o})
+			broken := slices.ContainsFunc(pool.Requirements, func(r model.Requirement) bool { return !f.holds(r) })
+			if !broken && a.accepts(p, f) && p.Requests.Add(f.daemons).FitsIn(t.Allocatable) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,236 @@
+package audit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// audit is one look at one plan.
+type audit struct {
+	w          model.World
+	pods       map[model.PodKey]*model.Pod
+	on         map[string][]*model.Pod // by node; without those that are over
+	nodes      map[string]*model.Node
+	byProvider map[string]*model.Claim
+	hasNode    map[string]bool // by provider id
+	leaving    map[string]bool // nodes on their way out
+	offers     map[model.ClassRef]map[model.OfferingKey]offer
+	own        map[model.ClassRef]map[string]bool // labels that machines of the class bring
+	faces      map[faceKey]*face
+	kindOf     map[*model.Pod]string
+	placed     map[*model.Pod]bool // pods that the plan gives a place
+	sells      map[alone]bool
+	machines   []*machine
+	out        []Finding
+}
+
+// machine is a node, a claim in flight or a purchase, with everything that it may turn out to be and every pod on it.
+type machine struct {
+	name             string
+	faces            []*face // one for a node; one per offering otherwise
+	running, planned []*model.Pod
+	leaving          bool
+}
+
+// face is one thing that a machine may turn out to be.
+type face struct {
+	what   string
+	labels map[string]string
+	// either lists, for labels that the buyer may choose, what the claim still allows.
+	either map[string][]string
+	taints []model.Taint // lasting ones
+	attach map[string]int64
+	typ    model.InstanceType
+	// daemons is what the daemons that will run here need, and ports which of them take.
+	daemons  model.Resources
+	ports    []model.HostPort
+	accepted map[string]bool
+}
+
+type faceKey struct {
+	pool  string
+	class model.ClassRef
+	asks  string
+	k     model.OfferingKey
+}
+
+type offer struct {
+	t model.InstanceType
+	o model.Offering
+}
+
+func newAudit(w model.World) *audit {
+	a := &audit{w: w, pods: make(map[model.PodKey]*model.Pod, len(w.Pods)), on: map[string][]*model.Pod{}, nodes: map[string]*model.Node{},
+		byProvider: map[string]*model.Claim{}, hasNode: map[string]bool{}, leaving: map[string]bool{},
+		offers: map[model.ClassRef]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
+		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, sells: map[alone]bool{}}
+	for i := range w.Pods {
+		p := &w.Pods[i]
+		a.pods[p.Key()] = p
+		if p.Node != "" && !p.Terminal {
+			a.on[p.Node] = append(a.on[p.Node], p)
+		}
+	}
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		if c.ProviderID != "" {
+			a.byProvider[c.ProviderID] = c
+		}
+		if c.Deleting() && c.NodeName != "" {
+			a.leaving[c.NodeName] = true
+		}
+	}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		a.nodes[n.Name] = n
+		if n.ProviderID != "" {
+			a.hasNode[n.ProviderID] = true
+		}
+		if c := a.byProvider[n.ProviderID]; n.Deleting() || c != nil && c.Deleting() {
+			a.leaving[n.Name] = true
+		}
+	}
+	return a
+}
+
+// offering finds what a key names. The first question about a class makes the list, so that the rest are cheap.
+func (a *audit) offering(class model.ClassRef, k model.OfferingKey) (offer, bool) {
+	if a.offers[class] == nil {
+		a.offers[class] = map[model.OfferingKey]offer{}
+		for _, t := range a.w.Catalogs[class].Types {
+			for _, o := range t.Offerings {
+				a.offers[class][o.Key()] = offer{t, o}
+			}
+		}
+	}
+	x, ok := a.offers[class][k]
+	return x, ok
+}
+
+// face is what a machine of the pool with these requirements is as one offering. asks is the requirements' text: equal
+// questions get the same answer.
+func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x offer) *face {
+	key := faceKey{pool.Name, pool.Class, asks, x.o.Key()}
+	if f := a.faces[key]; f != nil {
+		return f
+	}
+	f := &face{what: x.o.Key().String(), labels: nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
+		either: map[string][]string{}, accepted: map[string]bool{}}
+	for k, values := range x.t.Either {
+		k = canonical(k)
+		f.either[k] = slices.DeleteFunc(slices.Clone(values), func(v string) bool {
+			return slices.ContainsFunc(reqs, func(r model.Requirement) bool { return canonical(r.Key) == k && !value(r, v, true) })
+		})
+	}
+	for i := range a.w.Daemons {
+		if d := &a.w.Daemons[i].Pod; a.daemonRuns(d, f) {
+			f.daemons = f.daemons.Add(d.Requests)
+			f.ports = append(f.ports, d.HostPorts...)
+		}
+	}
+	a.faces[key] = f
+	return f
+}
+
+func (a *audit) daemonRuns(d *model.Pod, f *face) bool {
+	for name, n := range d.Requests.Extended {
+		if f.typ.Allocatable.Extended[name] < n {
+			return false
+		}
+	}
+	return len(untolerated(f.taints, d)) == 0 && a.accepts(d, f)
+}
+
+// untolerated lists the taints that keep the pod away.
+func untolerated(taints []model.Taint, p *model.Pod) []model.Taint {
+	var out []model.Taint
+	for _, t := range taints {
+		if t.Effect != model.PreferNoSchedule && !tolerated(t, p.Tolerations) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// requirementText tells requirements apart as far as labels of a machine depend on them.
+func requirementText(reqs []model.Requirement) string {
+	var b strings.Builder
+	for _, r := range reqs {
+		switch r.Key {
+		case model.LabelInstanceType, model.LabelZone, model.LabelCapacityType: // the offering says these
+			continue
+		}
+		b.WriteString(r.Key + " " + string(r.Op) + " " + strings.Join(r.Values, ",") + ";")
+	}
+	return b.String()
+}
+
+// nodeLabels is what the new node will be labelled with: what the pool hands out, what the claim settled, what the
+// machine is.
+func nodeLabels(pool model.Pool, reqs []model.Requirement, x offer) map[string]string {
+	labels := make(map[string]string, len(pool.Labels)+len(x.t.Labels)+len(x.o.Labels)+8)
+	for _, r := range reqs {
+		if r.Op == model.In && len(r.Values) == 1 {
+			labels[canonical(r.Key)] = r.Values[0]
+		}
+	}
+	for _, m := range []map[string]string{pool.Labels, x.t.Labels, x.o.Labels} {
+		for k, v := range m {
+			labels[canonical(k)] = v
+		}
+	}
+	labels[model.LabelInstanceType], labels[model.LabelZone], labels[model.LabelCapacityType] = x.o.Type, x.o.Zone, x.o.CapacityType
+	labels[model.LabelPool] = pool.Name
+	labels[pool.Class.Group+"/"+strings.ToLower(pool.Class.Kind)] = pool.Class.Name
+	return labels
+}
+
+// kind tells pods apart as far as nodes' labels matter to them: selector, affinity and volumes.
+func (a *audit) kind(p *model.Pod) string {
+	if len(p.NodeSelector) == 0 && p.Affinity == nil && len(p.Volumes) == 0 {
+		return ""
+	}
+	if k, ok := a.kindOf[p]; ok {
+		return k
+	}
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+		b.WriteString(k + "=" + p.NodeSelector[k] + ",")
+	}
+	terms := func(list []model.Term) {
+		for _, t := range list {
+			b.WriteString("|")
+			for _, r := range t {
+				b.WriteString(r.Key + " " + string(r.Op) + " " + strings.Join(r.Values, ",") + ";")
+			}
+		}
+	}
+	if p.Affinity != nil {
+		b.WriteString("affinity")
+		terms(p.Affinity)
+	}
+	for _, v := range p.Volumes {
+		if v.Terms != nil {
+			b.WriteString("volume" + v.ID)
+			terms(v.Terms)
+		}
+	}
+	a.kindOf[p] = b.String()
+	return a.kindOf[p]
+}
+
+// kinds keeps one pod of each kind.
+func (a *audit) kinds(pods []*model.Pod) []*model.Pod {
+	seen := map[string]bool{"": true}
+	var out []*model.Pod
+	for _, p := range pods {
+		if k := a.kind(p); !seen[k] {
+			seen[k] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// How much of what may happen is looked at. A plan keeps what pods ask of each other whichever options are bought, so several
+// outcomes are played through: the cheapest option everywhere, and for every label and every two of its values, all machines that may
+// go to the one value going there and shunning the other, which is the worst that can happen to a spread between the two.
+const (
+	maxOutcomes = 64
+	maxOrders   = 4 // orders of binding that are tried before a plan is called stuck
+)
+
+// related reports whether any pod of the plan has a say about its neighbours, or a running pod about any pod of the plan.
+func (a *audit) related() bool {
+	for p := range a.placed {
+		if len(p.PodAffinity)+len(p.PodAntiAffinity) > 0 || slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard }) {
+			return true
+		}
+	}
+	if len(a.placed) > 0 {
+		for _, pods := range a.on {
+			if slices.ContainsFunc(pods, func(p *model.Pod) bool { return len(p.PodAntiAffinity) > 0 }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// neighbours checks topology spread, pod affinity and pod anti-affinity of all that was placed, as kube-scheduler would at
+// each pod's turn. Nodes that are leaving count until they are gone: the plan is sound if it is with them or without them.
+func (a *audit) neighbours() {
+	if !a.related() {
+		return
+	}
+	t := newTallies(a)
+	if len(t.kins) == 0 {
+		return
+	}
+	a.openNeighbours(t)
+	for _, pick := range a.outcomes(t) {
+		bad := t.play(pick, false)
+		if len(bad) > 0 && slices.ContainsFunc(a.machines, func(m *machine) bool { return m.leaving }) {
+			if gone := t.play(pick, true); len(gone) == 0 {
+				bad = nil
+			}
+		}
+		if len(bad) > 0 {
+			a.out = append(a.out, bad...)
+			return
+		}
+	}
+}
+
+// outcomes lists which face each machine shows in each of the ways that things may turn out.
+func (a *audit) outcomes(t *tallies) [][]int {
+	first := make([]int, len(a.machines))
+	out := [][]int{first}
+	for _, key := range slices.Sorted(maps.Keys(t.keys)) {
+		may := make([]map[string]int, len(a.machines)) // value → first face that shows it
+		all, open := map[string]bool{}, false
+		for i, m := range a.machines {
+			may[i] = map[string]int{}
+			for j, f := range m.faces {
+				if v, ok := f.domain(key, m); ok {
+					if _, seen := may[i][v]; !seen {
+						may[i][v] = j
+					}
+					all[v] = true
+				}
+			}
+			open = open || len(may[i]) > 1
+		}
+		if !open {
+			continue
+		}
+		for _, to := range slices.Sorted(maps.Keys(all)) {
+			for _, shun := range slices.Sorted(maps.Keys(all)) {
+				if to == shun || len(out) >= maxOutcomes {
+					continue
+				}
+				pick := make([]int, len(a.machines))
+				for i := range a.machines {
+					pick[i] = choose(may[i], to, shun)
+				}
+				out = append(out, pick)
+			}
+		}
+	}
+	return out
+}
+
+// choose picks the face that shows one value, or else one that does not show the other.
+func choose(may map[string]int, to, shun string) int {
+	if j, ok := may[to]; ok {
+		return j
+	}
+	for _, v := range slices.Sorted(maps.Keys(may)) {
+		if v != shun {
+			return may[v]
+		}
+	}
+	return 0
+}
+
+// domain is the machine's value of a label as far as pods' topology is concerned.
+func (f *face) domain(key string, m *machine) (string, bool) {
+	key = canonical(key)
+	if v, ok := f.labels[key]; ok {
+		return v, true
+	}
+	if choices := f.either[key]; len(choices) > 0 {
+		return choices[0], true
+	}
+	if key == model.LabelHostname {
+		return "the host of " + m.name, true
+	}
+	return "", false
+}
+
+// openNeighbours checks pods with required pod affinity on machines whose domain is open still. Whatever it turns out to be,
+// what they look for must be there: on the same machine without looking for anything itself, or on a machine that can be
+// nowhere else. Where nothing that they look for is on another machine, playing it through decides.
+func (a *audit) openNeighbours(t *tallies) {
+	for _, u := range t.units {
+		if u.kin.looks == nil {
+			continue
+		}
+		m := a.machines[u.machine]
+		for _, term := range u.kin.looks.terms {
+			values := m.values(term.Key)
+			if len(values) < 2 {
+				continue
+			}
+			apart, here := false, false
+			fixed := map[string]bool{}
+			for _, s := range u.kin.looks.who {
+				if s.machine == u.machine {
+					here = here || s.pod != u.pods[0] && len(s.pod.PodAffinity) == 0
+					continue
+				}
+				apart = true
+				if at := a.machines[s.machine].values(term.Key); len(at) == 1 {
+					fixed[at[0]] = true
+				}
+			}
+			for _, v := range values {
+				if apart && !here && !fixed[v] {
+					a.bad(Affinity, "%s: pod %s may come to %s of %s, where nothing that it looks for is certain to run", m.name, u.pods[0].Key(), v, term.Key)
+					break
+				}
+			}
+		}
+	}
+}
+
+// values lists what a label of the machine may turn out to be.
+func (m *machine) values(key string) []string {
+	var out []string
+	for _, f := range m.faces {
+		if v, ok := f.domain(key, m); ok && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func termText(t model.PodTerm) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q", canonical(t.Key), t.Namespaces)
+	for _, s := range []*model.Selector{t.Selector, t.NamespaceSelector} {
+		if s == nil {
+			b.WriteString(" nothing")
+			continue
+		}
+		for _, r := range s.Requirements {
+			fmt.Fprintf(&b, " %q %s %q;", r.Key, r.Op, r.Values)
+		}
+		b.WriteString(".")
+	}
+	return b.String()
+}

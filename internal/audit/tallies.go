@@ -1,0 +1,245 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// tallies is everything that pods count about each other, with those who are counted.
+type tallies struct {
+	a      *audit
+	list   []*tally
+	byText map[string]*tally
+	// byLabel finds the tallies that can only pick pods with one of a label's values; rest may pick any.
+	byLabel    map[[2]string][]*tally
+	rest       []*tally
+	namespaces map[string]map[string]string
+	keys       map[string]bool // the labels that make domains
+	kins       map[string]*kin
+	units      []*unit
+}
+
+// tally counts, by domain, the pods that all of its terms pick.
+type tally struct {
+	id    int
+	rule  Rule // Spread, Affinity or AntiAffinity
+	terms []model.PodTerm
+	// For spread: whose constraint it is, so that nodes may be left out as the policies say, and the labels that a node needs.
+	spread model.Spread
+	owner  *model.Pod
+	all    []string
+	who    []seat // pods that are counted, running and planned
+	owners []seat // running pods whose anti-affinity it is
+}
+
+// seat is a pod and the machine that it is on.
+type seat struct {
+	pod     *model.Pod
+	machine int
+}
+
+// kin is planned pods that are alike in all that matters here.
+type kin struct {
+	pod     *model.Pod
+	spreads []*tally // its own hard constraints
+	limits  []model.Spread
+	looks   *tally // its required pod affinity
+	shuns   []*tally
+	counted []*tally // whoever counts it
+}
+
+// unit is planned pods of one kin on one machine.
+type unit struct {
+	kin     *kin
+	machine int
+	pods    []*model.Pod
+	left    int // not bound yet
+}
+
+func newTallies(a *audit) *tallies {
+	t := &tallies{a: a, byText: map[string]*tally{}, byLabel: map[[2]string][]*tally{}, namespaces: map[string]map[string]string{},
+		keys: map[string]bool{}, kins: map[string]*kin{}}
+	for _, n := range a.w.Namespaces {
+		t.namespaces[n.Name] = n.Labels
+	}
+	for i, m := range a.machines {
+		units := map[*kin]*unit{}
+		for _, p := range m.planned {
+			k := t.kinOf(p)
+			u := units[k]
+			if u == nil {
+				u = &unit{kin: k, machine: i}
+				units[k] = u
+				t.units = append(t.units, u)
+			}
+			u.pods = append(u.pods, p)
+		}
+		for _, p := range m.running {
+			if p.Deleting() {
+				continue
+			}
+			for _, term := range p.PodAntiAffinity {
+				x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term))
+				x.owners = append(x.owners, seat{p, i})
+			}
+		}
+	}
+	for _, k := range t.kins {
+		k.counted = t.picking(k.pod)
+	}
+	for _, u := range t.units {
+		for _, x := range u.kin.counted {
+			for _, p := range u.pods {
+				x.who = append(x.who, seat{p, u.machine})
+			}
+		}
+	}
+	for i, m := range a.machines {
+		for _, p := range m.running {
+			if !p.Deleting() {
+				for _, x := range t.picking(p) {
+					x.who = append(x.who, seat{p, i})
+				}
+			}
+		}
+	}
+	return t
+}
+
+// kinOf sorts a planned pod, and makes the tallies of what it asks.
+func (t *tallies) kinOf(p *model.Pod) *kin {
+	text := t.kinText(p)
+	if k := t.kins[text]; k != nil {
+		return k
+	}
+	k := &kin{pod: p}
+	t.kins[text] = k
+	var all []string
+	for _, s := range p.Spread {
+		if s.Hard {
+			all = append(all, canonical(s.Key))
+		}
+	}
+	slices.Sort(all)
+	for _, s := range p.Spread {
+		if !s.Hard {
+			continue
+		}
+		term := model.PodTerm{Key: s.Key, Selector: s.Selector, Namespaces: []string{p.Namespace}}
+		x := t.tally(Spread, []model.PodTerm{term}, termText(term)+t.nodesText(p, s)+fmt.Sprint(all))
+		x.spread, x.owner, x.all = s, p, all
+		k.spreads, k.limits = append(k.spreads, x), append(k.limits, s)
+	}
+	if len(p.PodAffinity) > 0 {
+		texts := ""
+		for _, term := range p.PodAffinity {
+			texts += termText(term)
+		}
+		k.looks = t.tally(Affinity, p.PodAffinity, texts)
+	}
+	for _, term := range p.PodAntiAffinity {
+		k.shuns = append(k.shuns, t.tally(AntiAffinity, []model.PodTerm{term}, termText(term)))
+	}
+	return k
+}
+
+// nodesText tells apart which nodes a spread constraint leaves out.
+func (t *tallies) nodesText(p *model.Pod, s model.Spread) string {
+	out := ""
+	if s.HonorAffinity {
+		out += "affinity " + t.a.kind(p)
+	}
+	if s.HonorTaints {
+		out += fmt.Sprint("taints ", p.Tolerations)
+	}
+	return out
+}
+
+func (t *tallies) kinText(p *model.Pod) string {
+	var b strings.Builder
+	b.WriteString(p.Namespace)
+	for _, k := range slices.Sorted(maps.Keys(p.Labels)) {
+		b.WriteString("\x00" + k + "\x00" + p.Labels[k])
+	}
+	for _, s := range p.Spread {
+		if s.Hard {
+			fmt.Fprintf(&b, "\x01%d %d %s %s", s.MaxSkew, s.MinDomains, termText(model.PodTerm{Key: s.Key, Selector: s.Selector}), t.nodesText(p, s))
+		}
+	}
+	for _, x := range p.PodAffinity {
+		b.WriteString("\x02" + termText(x))
+	}
+	for _, x := range p.PodAntiAffinity {
+		b.WriteString("\x03" + termText(x))
+	}
+	return b.String()
+}
+
+func (t *tallies) tally(rule Rule, terms []model.PodTerm, text string) *tally {
+	text = string(rule) + text
+	if x := t.byText[text]; x != nil {
+		return x
+	}
+	x := &tally{id: len(t.list), rule: rule, terms: terms}
+	t.byText[text] = x
+	t.list = append(t.list, x)
+	for _, term := range terms {
+		t.keys[canonical(term.Key)] = true
+	}
+	if s := terms[0].Selector; s != nil {
+		for _, r := range s.Requirements {
+			if r.Op == model.In {
+				for _, v := range r.Values {
+					t.byLabel[[2]string{r.Key, v}] = append(t.byLabel[[2]string{r.Key, v}], x)
+				}
+				return x
+			}
+		}
+	}
+	t.rest = append(t.rest, x)
+	return x
+}
+
+// picking lists the tallies that count the pod.
+func (t *tallies) picking(p *model.Pod) []*tally {
+	var out []*tally
+	ask := func(list []*tally) {
+		for _, x := range list {
+			if !slices.ContainsFunc(x.terms, func(term model.PodTerm) bool { return !t.picks(term, p) }) {
+				out = append(out, x)
+			}
+		}
+	}
+	for k, v := range p.Labels {
+		ask(t.byLabel[[2]string{k, v}])
+	}
+	ask(t.rest)
+	slices.SortFunc(out, func(x, y *tally) int { return x.id - y.id })
+	return slices.Compact(out)
+}
+
+// picks reports whether a term means the pod.
+func (t *tallies) picks(term model.PodTerm, p *model.Pod) bool {
+	if !slices.Contains(term.Namespaces, p.Namespace) && !selects(term.NamespaceSelector, t.namespaces[p.Namespace]) {
+		return false
+	}
+	return selects(term.Selector, p.Labels)
+}
+
+// selects reads a label selector: nil picks nothing, an empty one everything.
+func selects(s *model.Selector, labels map[string]string) bool {
+	if s == nil {
+		return false
+	}
+	for _, r := range s.Requirements {
+		v, there := labels[r.Key]
+		if !value(r, v, there) {
+			return false
+		}
+	}
+	return true
+}

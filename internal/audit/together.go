@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"cmp"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// together checks what pods of one machine take from each other beside room: ports of the node, and places for volumes.
+func (a *audit) together(m *machine) {
+	a.ports(m)
+	a.attached(m)
+}
+
+// taken is a port and who takes it.
+type taken struct {
+	port model.HostPort
+	who  string
+}
+
+func (a *audit) ports(m *machine) {
+	var have []taken
+	for _, p := range m.running {
+		for _, h := range p.HostPorts {
+			have = append(have, taken{h, "pod " + p.Key().String()})
+		}
+	}
+	for _, f := range m.faces {
+		for _, h := range f.ports {
+			have = append(have, taken{h, "a daemon"})
+		}
+	}
+	for _, p := range m.planned {
+		for _, h := range p.HostPorts {
+			for _, x := range have {
+				if clash(h, x.port) {
+					a.bad(Ports, "%s: pod %s wants port %d, which %s takes", m.name, p.Key(), h.Port, x.who)
+				}
+			}
+		}
+		for _, h := range p.HostPorts {
+			have = append(have, taken{h, "pod " + p.Key().String()})
+		}
+	}
+}
+
+// clash reports whether two ports exclude each other on one node: same protocol and number, and the same address or one
+// that stands for all of them. As kube-scheduler reads it, "" and 0.0.0.0 do, :: does not.
+func clash(x, y model.HostPort) bool {
+	any := func(ip string) bool { return ip == "" || ip == "0.0.0.0" }
+	return x.Port == y.Port && cmp.Or(x.Protocol, "TCP") == cmp.Or(y.Protocol, "TCP") && (x.IP == y.IP || any(x.IP) || any(y.IP))
+}
+
+// attached checks the number of volumes per driver, each counted once however many pods share it. Pods that bring no new
+// volume are welcome on a full node.
+func (a *audit) attached(m *machine) {
+	there := map[string]map[string]bool{}
+	mount := func(p *model.Pod) (fresh []string) {
+		for _, v := range p.Volumes {
+			if there[v.Driver] == nil {
+				there[v.Driver] = map[string]bool{}
+			}
+			if v.Driver != "" && !there[v.Driver][v.ID] {
+				there[v.Driver][v.ID] = true
+				fresh = append(fresh, v.Driver)
+			}
+		}
+		return fresh
+	}
+	for _, p := range m.running {
+		mount(p)
+	}
+	for _, p := range m.planned {
+		for _, driver := range mount(p) {
+			for _, f := range m.faces {
+				if most, ok := f.attach[driver]; ok && int64(len(there[driver])) > most {
+					a.bad(Attach, "%s: pod %s is one volume too many: %s attaches %d of driver %s", m.name, p.Key(), f.what, most, driver)
+					return
+				}
+			}
+		}
+	}
+}
