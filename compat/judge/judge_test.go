@@ -1,77 +1,11 @@
 package judge
 
 import (
-	"context"
-	"slices"
 	"testing"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/model"
 )
-
-const worlds = 300
-
-// TestPlansLand asks kube-scheduler about every placement of the engine on random worlds: once when each machine is bought
-// as its first option says, once when it is bought as some other option says.
-func TestPlansLand(t *testing.T) {
-	landed := 0
-	for seed := range uint64(worlds) {
-		landed += land(t, seed)
-	}
-	if landed < worlds/2 {
-		t.Errorf("only %d pods were placed in %d worlds: there is little to judge", landed, worlds)
-	}
-}
-
-// BenchmarkPlansLand judges b.N worlds beyond those of the test: go test -bench PlansLand -benchtime 5000x.
-func BenchmarkPlansLand(b *testing.B) {
-	for i := range b.N {
-		land(b, uint64(worlds+i))
-	}
-}
-
-func land(t testing.TB, seed uint64) int {
-	t.Helper()
-	w := undecided(worldgen.Small(seed))
-	plan := place.Decide(place.Input{World: w})
-	landed := 0
-	for _, choose := range []Choose{First, func(i, n int) int { return (int(seed) + 7*i + 1) % n }} {
-		q, err := Plan(w, plan, choose)
-		if err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-			return 0
-		}
-		a, err := Ask(context.Background(), q)
-		if err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-			return 0
-		}
-		for _, r := range a.Rejected {
-			t.Errorf("seed %d: kube-scheduler refuses %s", seed, r)
-		}
-		landed = a.Accepted
-	}
-	return landed
-}
-
-// undecided marks pods whose constraints the engine leaves to others, as the cluster's door does.
-func undecided(w model.World) model.World {
-	alone := slices.ContainsFunc(w.Pods, func(p model.Pod) bool { return len(p.PodAntiAffinity) > 0 })
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		for _, x := range []struct {
-			why model.Why
-			yes bool
-		}{{model.WhyTopologySpread, slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard })},
-			{model.WhyPodAffinity, alone || len(p.PodAffinity) > 0}, {model.WhyVolumes, len(p.Volumes) > 0}, {model.WhyHostPorts, len(p.HostPorts) > 0}} {
-			if x.yes {
-				p.Needs = append(p.Needs, x.why)
-			}
-		}
-	}
-	return w
-}
 
 func node(name, zone string) model.Node {
 	r := model.Resources{CPU: 2000, Memory: 4 << 30, Pods: 10}

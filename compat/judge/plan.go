@@ -69,6 +69,11 @@ func purchased(w model.World, b place.Purchase, name string, option int) (model.
 	return Machine(place.Claim(b, pool, class, name), t, t.Offerings[at], name), nil
 }
 
+// Claimed returns the machine that a claim in flight becomes, under the given name: the first offering that it may be.
+func Claimed(w model.World, claim, name string) (model.Node, error) {
+	return claimed(w, claim, name, First)
+}
+
 // claimed returns the machine that a claim in flight becomes: one of the offerings that it may still be.
 func claimed(w model.World, claim, name string, choose Choose) (model.Node, error) {
 	c, ok := find(w.Claims, claim)
