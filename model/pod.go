@@ -45,6 +45,11 @@ type Pod struct {
 	// DoNotDisrupt is the value of the annotation, "" when absent.
 	DoNotDisrupt string
 	DeletionCost int32
+	// Virtual marks a pod that exists in the picture only: it stands for one pod's worth of room that a capacity buffer keeps
+	// free (package buffer makes it). It waits like any other and machines are bought for it, but it has the lowest priority there is
+	// and is placed last, behind every real pod; no real pod is ever refused or moved for it. It is never told anything: it has
+	// no events, no nomination in the cluster, and is never evicted. The colon in its name keeps it apart from real pods.
+	Virtual bool
 	// VolumeClaims are the names, sorted, of the persistent volume claims in its namespace that the pod mounts.
 	VolumeClaims []string
 

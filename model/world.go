@@ -3,16 +3,19 @@ package model
 // World is an immutable picture of everything a decider may look at. Every list is sorted by name (pods by
 // namespace, then name), so that ranging over it is deterministic. Deciders must not change what they find here.
 type World struct {
-	Pools       []Pool
-	Classes     []Class
-	Claims      []Claim
-	Nodes       []Node
+	Pools   []Pool
+	Classes []Class
+	Claims  []Claim
+	Nodes   []Node
+	// Pods holds, beside the cluster's own, the pods that stand for the room that Buffers keep (Pod.Virtual).
 	Pods        []Pod
 	Daemons     []Daemon
 	PDBs        []PDB
 	Attachments []Attachment
 	Namespaces  []Namespace
 	Overlays    []Overlay
+	Buffers     []Buffer
+	Templates   []Template // sorted by kind, namespace, name
 	// Catalogs has one entry per class that the cloud answered for, with the overlays applied that look only at offerings.
 	Catalogs map[ClassRef]Catalog
 	// PoolCatalogs has, by pool name, the catalogues of pools for which overlays say something else than for the rest of
