@@ -95,7 +95,9 @@ func (s *stage) want(rules ...Rule) {
 
 func TestConstraints(t *testing.T) {
 	zone, host := model.LabelZone, model.LabelHostname
-	spreads := func(list ...model.Spread) func(*model.Pod) { return func(p *model.Pod) { p.Spread = slices.Clone(list) } }
+	spreads := func(list ...model.Spread) func(*model.Pod) {
+		return func(p *model.Pod) { p.Spread = slices.Clone(list) }
+	}
 	joins := func(list ...model.PodTerm) func(*model.Pod) { return func(p *model.Pod) { p.PodAffinity = list } }
 	shuns := func(list ...model.PodTerm) func(*model.Pod) { return func(p *model.Pod) { p.PodAntiAffinity = list } }
 	port := func(ip string, n int32) func(*model.Pod) {

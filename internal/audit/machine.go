@@ -168,12 +168,13 @@ func requirementText(reqs []model.Requirement) string {
 	return b.String()
 }
 
-// nodeLabels is what the new node will be labelled with: what the pool hands out, what the claim settled, what the
-// machine is.
+// nodeLabels is what the new node will be labelled with: what the pool hands out, what the claim settled of it, what the
+// machine is. A claim cannot settle what its pool says nothing about.
 func nodeLabels(pool model.Pool, reqs []model.Requirement, x offer) map[string]string {
 	labels := make(map[string]string, len(pool.Labels)+len(x.t.Labels)+len(x.o.Labels)+8)
 	for _, r := range reqs {
-		if r.Op == model.In && len(r.Values) == 1 {
+		if r.Op == model.In && len(r.Values) == 1 &&
+			slices.ContainsFunc(pool.Requirements, func(q model.Requirement) bool { return canonical(q.Key) == canonical(r.Key) }) {
 			labels[canonical(r.Key)] = r.Values[0]
 		}
 	}

@@ -194,7 +194,7 @@ func (a *audit) claimFaces(c *model.Claim) []*face {
 	for _, t := range c.Taints {
 		asks += t.String()
 	}
-	pool := model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels, Taints: c.Taints}
+	pool := model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels, Taints: c.Taints, Requirements: reqs}
 	var out []*face
 	for _, t := range a.w.Catalogs[c.Class].Types {
 		if !c.Requests.FitsIn(t.Allocatable) {
