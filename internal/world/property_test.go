@@ -11,15 +11,35 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// drawObject makes an object of one of four kinds out of few names, so that sequences meet the same keys often.
+// drawObject makes an object of one of nine kinds out of few names, so that sequences meet the same keys often.
 func drawObject(t *rapid.T) model.Object {
 	ns := rapid.SampledFrom([]string{"a", "a-b", "c"}).Draw(t, "namespace")
 	name := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "name"))
 	value := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "value")
 	labels := map[string]string{"k": value}
-	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	other := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "other"))
+	flag := rapid.Bool().Draw(t, "flag")
+	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0:
-		return model.Pod{Namespace: ns, Name: name, Labels: labels, Node: value}
+		p := model.Pod{Namespace: ns, Name: name, Labels: labels, Node: value}
+		if flag {
+			p.VolumeClaims = []string{other}
+		}
+		return p
+	case 4:
+		return model.VolumeClaim{Namespace: ns, Name: name, Volume: other, Bound: flag, Class: value}
+	case 5:
+		v := model.PersistentVolume{Name: name, Driver: "d", Handle: value}
+		if flag {
+			v.ClaimNamespace, v.ClaimName = ns, other
+		}
+		return v
+	case 6:
+		return model.StorageClass{Name: value, Provisioner: "d", Waits: flag}
+	case 7:
+		return model.CSINode{Name: name, AttachLimits: map[string]int64{"d": int64(len(ns))}}
+	case 8:
+		return model.Attachment{Name: name, Node: value, Volume: other}
 	case 1:
 		return model.Claim{Name: name, UID: name, Labels: labels}
 	case 2:

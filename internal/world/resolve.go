@@ -44,43 +44,22 @@ func covered(b model.PDB, pods []model.Pod) []model.PodKey {
 	if !b.HasSel {
 		return nil
 	}
+	selector := &model.Selector{Requirements: b.Selector}
 	var out []model.PodKey
 	for _, p := range pods {
-		if selects(b.Selector, p.Labels) {
+		if selector.Matches(p.Labels) {
 			out = append(out, p.Key())
 		}
 	}
 	return out
 }
 
-// selects evaluates a label selector, whose only operators are In, NotIn, Exists and DoesNotExist. An operator that
-// selectors do not have selects nothing.
-func selects(selector []model.Requirement, labels map[string]string) bool {
-	for _, r := range selector {
-		v, has := labels[r.Key]
-		ok := false
-		switch r.Op {
-		case model.In:
-			ok = has && slices.Contains(r.Values, v)
-		case model.NotIn:
-			ok = !has || !slices.Contains(r.Values, v)
-		case model.Exists:
-			ok = has
-		case model.DoesNotExist:
-			ok = !has
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
 // mount is a volume claim as used on one node.
 type mount struct{ node, namespace, claim string }
 
-// resolveAttachments says which pods use each attached volume. O(pods + attachments), and only when there are any.
-func resolveAttachments(attachments []model.Attachment, pods []model.Pod) []model.Attachment {
+// resolveAttachments says whose each attached volume is and which pods use it. O(pods + attachments), and only when there
+// are any.
+func (w *World) resolveAttachments(attachments []model.Attachment, pods []model.Pod) []model.Attachment {
 	if len(attachments) == 0 {
 		return attachments
 	}
@@ -96,9 +75,13 @@ func resolveAttachments(attachments []model.Attachment, pods []model.Pod) []mode
 	}
 	out := slices.Clone(attachments)
 	for i, a := range out {
-		if a.ClaimName != "" {
-			out[i].Pods = users[mount{a.Node, a.ClaimNamespace, a.ClaimName}]
+		if v, ok := w.volumes.get(model.PersistentVolume{Name: a.Volume}); ok {
+			a.ClaimNamespace, a.ClaimName = v.ClaimNamespace, v.ClaimName
 		}
+		if a.ClaimName != "" {
+			a.Pods = users[mount{a.Node, a.ClaimNamespace, a.ClaimName}]
+		}
+		out[i] = a
 	}
 	return out
 }

@@ -34,6 +34,16 @@ type World struct {
 	daemons     table[model.Daemon]
 	budgets     table[model.PDB]
 	attachments table[model.Attachment]
+	namespaces  table[model.Namespace]
+
+	// What pods' volumes and nodes' attach limits are known from. moved… name what changed since the last picture.
+	volumeClaims   table[model.VolumeClaim]
+	volumes        table[model.PersistentVolume]
+	storageClasses table[model.StorageClass]
+	csiNodes       table[model.CSINode]
+	movedClaims    map[string]bool // by key of the claim
+	movedAll       bool            // every claim
+	movedDrivers   map[string]bool // by node
 
 	// follow numbers the Follows; synced is set from its Synced until the next Begin.
 	follow uint64
@@ -69,7 +79,7 @@ type assumption struct {
 func New() *World {
 	name := func(a, b string) int { return cmp.Compare(a, b) }
 	spaced := func(ans, an, bns, bn string) int { return cmp.Or(cmp.Compare(ans, bns), cmp.Compare(an, bn)) }
-	return &World{
+	w := &World{
 		pools: newTable(func(a, b model.Pool) int { return name(a.Name, b.Name) }),
 		classes: newTable(func(a, b model.Class) int {
 			return cmp.Or(name(a.Ref.Group, b.Ref.Group), name(a.Ref.Kind, b.Ref.Kind), name(a.Ref.Name, b.Ref.Name))
@@ -80,12 +90,23 @@ func New() *World {
 		daemons:     newTable(func(a, b model.Daemon) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
 		budgets:     newTable(func(a, b model.PDB) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
 		attachments: newTable(func(a, b model.Attachment) int { return name(a.Name, b.Name) }),
-		assumed:     map[string]assumption{},
-		catalogs:    map[model.ClassRef]model.Catalog{},
-		resolved:    map[model.PodKey]model.PDB{},
-		moved:       map[string]bool{},
-		watchers:    map[uint64]chan struct{}{},
+		namespaces:  newTable(func(a, b model.Namespace) int { return name(a.Name, b.Name) }),
+
+		volumeClaims:   newTable(func(a, b model.VolumeClaim) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		volumes:        newTable(func(a, b model.PersistentVolume) int { return name(a.Name, b.Name) }),
+		storageClasses: newTable(func(a, b model.StorageClass) int { return name(a.Name, b.Name) }),
+		csiNodes:       newTable(func(a, b model.CSINode) int { return name(a.Name, b.Name) }),
+		movedClaims:    map[string]bool{},
+		movedDrivers:   map[string]bool{},
+
+		assumed:  map[string]assumption{},
+		catalogs: map[model.ClassRef]model.Catalog{},
+		resolved: map[model.PodKey]model.PDB{},
+		moved:    map[string]bool{},
+		watchers: map[uint64]chan struct{}{},
 	}
+	w.pods.finish, w.nodes.finish = w.withVolumes, w.withLimits
+	return w
 }
 
 // Begin starts a new Follow: until its Synced the mirror is not synced, and the picture may mix old and new.
@@ -123,94 +144,6 @@ func (w *World) Synced() {
 	w.changed()
 }
 
-// vanished lists what the current Follow has not told.
-func (w *World) vanished() []model.Object {
-	var out []model.Object
-	out = collect(out, &w.pools, w.follow)
-	out = collect(out, &w.classes, w.follow)
-	out = collect(out, &w.claims, w.follow)
-	out = collect(out, &w.nodes, w.follow)
-	out = collect(out, &w.pods, w.follow)
-	out = collect(out, &w.daemons, w.follow)
-	out = collect(out, &w.budgets, w.follow)
-	return collect(out, &w.attachments, w.follow)
-}
-
-func collect[T model.Object](out []model.Object, t *table[T], follow uint64) []model.Object {
-	for _, o := range t.stale(follow) {
-		out = append(out, o)
-	}
-	return out
-}
-
-// apply changes the tables and reports whether the picture changed. Objects of kinds that it does not know are ignored.
-func (w *World) apply(o model.Object, gone bool) bool {
-	switch o := o.(type) {
-	case model.Pool:
-		return update(&w.pools, o, gone, w.follow)
-	case model.Class:
-		if gone {
-			w.dropCatalog(o.Ref)
-		}
-		return update(&w.classes, o, gone, w.follow)
-	case model.Claim:
-		return w.applyClaim(o, gone)
-	case model.Node:
-		return update(&w.nodes, o, gone, w.follow)
-	case model.Pod:
-		return w.applyPod(o, gone)
-	case model.Daemon:
-		return update(&w.daemons, o, gone, w.follow)
-	case model.PDB:
-		changed := update(&w.budgets, o, gone, w.follow)
-		if changed {
-			w.moved[o.Namespace] = true
-		}
-		return changed
-	case model.Attachment:
-		return update(&w.attachments, o, gone, w.follow)
-	}
-	return false
-}
-
-func update[T model.Object](t *table[T], o T, gone bool, follow uint64) bool {
-	if gone {
-		_, had := t.drop(o.ObjectKey())
-		return had
-	}
-	_, _, changed := t.put(o, follow)
-	return changed
-}
-
-// applyClaim also settles assumptions. The watch tells claims in order, so what it shows of the assumed claim or
-// later replaces the assumption. A deletion names no UID: while an older claim of that name is in the table, the
-// deletion is the older one's.
-func (w *World) applyClaim(c model.Claim, gone bool) bool {
-	a, assumed := w.assumed[c.Name]
-	_, had := w.claims.rows[c.Name]
-	switch {
-	case !assumed:
-	case gone && !had, !gone && (c.UID == a.claim.UID || a.claim.UID == ""):
-		delete(w.assumed, c.Name)
-	}
-	_, still := w.assumed[c.Name]
-	return update(&w.claims, c, gone, w.follow) || assumed != still
-}
-
-// applyPod also remembers in which namespaces budgets must be resolved anew.
-func (w *World) applyPod(p model.Pod, gone bool) bool {
-	if gone {
-		_, had := w.pods.drop(p.ObjectKey())
-		w.moved[p.Namespace] = w.moved[p.Namespace] || had
-		return had
-	}
-	old, had, changed := w.pods.put(p, w.follow)
-	if !had || changed && !maps.Equal(old.Labels, p.Labels) {
-		w.moved[p.Namespace] = true
-	}
-	return changed
-}
-
 // AssumeClaim puts a claim that was just made into the picture at once, so that the next plan does not buy the same
 // machine again. It stays until the watch shows it, ForgetClaim, a Synced of a Follow that began later, or AssumeLimit,
 // whichever comes first; reaching the limit wakes nobody, the next picture just lacks it. A claim that the watch has shown
@@ -218,7 +151,7 @@ func (w *World) applyPod(p model.Pod, gone bool) bool {
 func (w *World) AssumeClaim(c model.Claim) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r, ok := w.claims.rows[c.Name]; ok && r.object.UID == c.UID {
+	if r, ok := w.claims.get(c); ok && r.UID == c.UID {
 		return
 	}
 	w.assumed[c.Name] = assumption{claim: c, follow: w.follow, until: time.Now().Add(AssumeLimit)}
@@ -328,6 +261,8 @@ func (w *World) Snapshot() model.World {
 	if w.fresh {
 		return w.last
 	}
+	w.settleVolumes()
+	w.settleLimits()
 	pods := w.pods.list()
 	w.last = model.World{
 		Pools:         w.pools.list(),
@@ -337,7 +272,8 @@ func (w *World) Snapshot() model.World {
 		Pods:          pods,
 		Daemons:       w.daemons.list(),
 		PDBs:          w.resolveBudgets(pods),
-		Attachments:   resolveAttachments(w.attachments.list(), pods),
+		Attachments:   w.resolveAttachments(w.attachments.list(), pods),
+		Namespaces:    w.namespaces.list(),
 		Catalogs:      w.catalogs,
 		Instances:     w.instances,
 		InstancesSeen: !w.listedAt.IsZero(),

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -127,7 +128,8 @@ func kindsOfOurs() []client.ObjectList {
 // wipe removes what the question before left behind.
 func wipe(t *testing.T, api client.Client) {
 	t.Helper()
-	lists := append(kindsOfOurs(), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{})
+	lists := append(kindsOfOurs(), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{}, &storagev1.CSINodeList{})
 	tokens := &corev1.SecretList{}
 	await(t, "an empty cluster", func(ctx context.Context) bool {
 		left := 0

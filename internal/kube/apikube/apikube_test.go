@@ -16,11 +16,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/model"
@@ -115,9 +115,6 @@ type sink struct{ told []string }
 func (s *sink) Begin() { s.told = append(s.told, "begin") }
 func (s *sink) Apply(c model.Change) {
 	text := fmt.Sprintf("%T %s", c.Object, c.Object.ObjectKey())
-	if a, ok := c.Object.(model.Attachment); ok && a.ClaimName != "" {
-		text += " used by " + a.ClaimNamespace + "/" + a.ClaimName
-	}
 	if c.Gone {
 		text += " gone"
 	}
@@ -126,7 +123,7 @@ func (s *sink) Apply(c model.Change) {
 func (s *sink) Synced() { s.told = append(s.told, "synced") }
 
 func newFollowing(s kube.Sink, names ...string) (*following, map[string]*told) {
-	f := &following{sink: s, failures: map[string]int{}, volumes: newVolumes()}
+	f := &following{sink: s, failures: map[string]int{}}
 	out := map[string]*told{}
 	for _, k := range kinds() {
 		for _, name := range names {
@@ -141,9 +138,11 @@ func newFollowing(s kube.Sink, names ...string) (*following, map[string]*told) {
 
 func TestAReflectorTellsListsAndChanges(t *testing.T) {
 	s := &sink{}
-	_, k := newFollowing(s, "nodes", "pods")
-	node := func(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "p"}}
+	f, k := newFollowing(s, "nodes", "pods")
+	node := func(name string) *row {
+		return f.newRow(k["nodes"].kind, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	pod := f.newRow(k["pods"].kind, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "p"}})
 	for _, err := range []error{
 		k["nodes"].Replace([]any{node("a"), node("b"), node("c")}, "1"),
 		k["pods"].Replace(nil, "1"), // now every kind was listed
@@ -160,43 +159,54 @@ func TestAReflectorTellsListsAndChanges(t *testing.T) {
 		"model.Node a", "model.Node b", "model.Node c", "synced", "model.Node a", "model.Node c gone", "model.Pod d/p",
 		"model.Node b", "model.Node d", "model.Node a gone",
 	})
-	if k["nodes"].Add("no object") == nil {
-		t.Error("a thing that is no object was taken")
+	if k["nodes"].Add(&corev1.Node{}) == nil {
+		t.Error("an object that was not decoded was taken")
 	}
 }
 
-func TestAttachmentsLearnTheirClaimInEitherOrder(t *testing.T) {
-	s := &sink{}
-	_, k := newFollowing(s, "volumeattachments", "persistentvolumes")
-	attachment := func(name, volume string) *storagev1.VolumeAttachment {
-		a := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		a.Spec.NodeName, a.Spec.Source.PersistentVolumeName = "n", &volume
-		return a
-	}
-	volume := func(name, claim string) *corev1.PersistentVolume {
-		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if claim != "" {
-			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "d", Name: claim}
+// The reflector must see versions, the end of the first list and errors; what it does not need, and the mirror does not
+// know, is dropped on the way.
+func TestAWatchIsDecodedOnTheWay(t *testing.T) {
+	f, k := newFollowing(&sink{}, "pods")
+	below := watch.NewFake()
+	w := newDecodingWatch(below, f, k["pods"].kind)
+	go func() {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "p", ResourceVersion: "7", Annotations: map[string]string{"a": "b"}}}
+		below.Add(pod)
+		below.Delete(pod)
+		end := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
+		below.Action(watch.Bookmark, end)
+		below.Error(&metav1.Status{Code: 410})
+		below.Stop()
+	}()
+	var got []string
+	for e := range w.ResultChan() {
+		text := string(e.Type)
+		if r, ok := e.Object.(*row); ok {
+			text += fmt.Sprintf(" %s/%s@%s %v %T", r.Namespace, r.Name, r.ResourceVersion, r.Annotations, r.noun)
+		} else {
+			text += fmt.Sprintf(" %T", e.Object)
 		}
-		return v
+		got = append(got, text)
 	}
-	for _, err := range []error{
-		k["volumeattachments"].Add(attachment("x", "v1")),
-		k["persistentvolumes"].Add(volume("v1", "data")),
-		k["persistentvolumes"].Update(volume("v1", "data")), // nothing new
-		k["persistentvolumes"].Add(volume("v2", "other")),
-		k["volumeattachments"].Add(attachment("y", "v2")),
-		k["volumeattachments"].Delete(attachment("x", "v1")),
-		k["persistentvolumes"].Delete(volume("v1", "data")),
-		k["persistentvolumes"].Delete(volume("v2", "other")),
-	} {
-		if err != nil {
-			t.Fatal(err)
+	w.Stop()
+	same(t, "events", got, []string{
+		"ADDED d/p@7 map[] model.Pod", "DELETED d/p@7 map[] model.Pod", "BOOKMARK /@8 map[k8s.io/initial-events-end:true] <nil>", "ERROR *v1.Status",
+	})
+}
+
+func TestAStoppedWatchLeavesNobodyBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // fails when a goroutine stays
+		f, k := newFollowing(&sink{}, "pods")
+		below := watch.NewFake()
+		w := newDecodingWatch(below, f, k["pods"].kind)
+		below.Add(&corev1.Pod{}) // nobody takes it
+		synctest.Wait()
+		w.Stop()
+		w.Stop()
+		if _, open := <-w.ResultChan(); open {
+			t.Error("an event came after the end")
 		}
-	}
-	same(t, "told", s.told, []string{
-		"model.Attachment x", "model.Attachment x used by d/data", "model.Attachment y used by d/other", "model.Attachment x gone",
-		"model.Attachment y",
 	})
 }
 

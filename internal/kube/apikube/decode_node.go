@@ -45,7 +45,7 @@ func decodeBudget(b *policyv1.PodDisruptionBudget) model.PDB {
 	return out
 }
 
-// decodeAttachment reads an attachment; its claim is known from the volume (see volumes).
+// decodeAttachment reads an attachment. Whose the volume is, the mirror knows.
 func decodeAttachment(a *storagev1.VolumeAttachment) model.Attachment {
 	out := model.Attachment{Name: a.Name, Node: a.Spec.NodeName}
 	if v := a.Spec.Source.PersistentVolumeName; v != nil {

@@ -23,6 +23,7 @@ func decodePod(p *corev1.Pod) model.Pod {
 	out := decodePodSpec(&p.Spec)
 	out.Namespace, out.Name, out.UID = p.Namespace, p.Name, string(p.UID)
 	out.Labels = maps.Clone(p.Labels)
+	constrain(&out, &p.Spec)
 	out.Created, out.Started = when(&p.CreationTimestamp), when(p.Status.StartTime)
 	out.Requests = podRequests(p)
 	out.VolumeClaims = volumeClaims(p.Name, &p.Spec)
@@ -65,6 +66,7 @@ func decodePodSpec(s *corev1.PodSpec) model.Pod {
 		Affinity:     affinity(s.Affinity),
 		Tolerations:  tolerations(s.Tolerations),
 		Critical:     s.PriorityClassName == "system-cluster-critical" || s.PriorityClassName == "system-node-critical",
+		HostPorts:    hostPorts(s),
 		Needs:        needs(s),
 	}
 	if s.TerminationGracePeriodSeconds != nil {
@@ -94,11 +96,7 @@ func affinity(a *corev1.Affinity) []model.Term {
 	terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	out := make([]model.Term, 0, len(terms))
 	for _, t := range terms {
-		var term model.Term
-		for _, e := range t.MatchExpressions {
-			term = append(term, model.Requirement{Key: e.Key, Op: model.Operator(e.Operator), Values: slices.Clone(e.Values)})
-		}
-		out = append(out, term)
+		out = append(out, term(t))
 	}
 	return out
 }
@@ -113,36 +111,17 @@ func tolerations(list []corev1.Toleration) []model.Toleration {
 	return out
 }
 
-// needs lists what the pod requires that the engine does not decide yet, in the order of model's reasons. What it only
-// prefers is a wish, and not here.
+// needs lists what the pod requires that nobody can decide here, in the order of model's reasons. Whether its volumes are
+// among it, the mirror says, which knows their claims.
 func needs(s *corev1.PodSpec) []model.Why {
 	var out []model.Why
-	add := func(needed bool, why model.Why) {
-		if needed {
-			out = append(out, why)
-		}
+	if len(s.ResourceClaims) > 0 {
+		out = append(out, model.WhyResourceClaims)
 	}
-	add(slices.ContainsFunc(s.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
-		return c.WhenUnsatisfiable == corev1.DoNotSchedule
-	}), model.WhyTopologySpread)
-	add(needsPods(s.Affinity), model.WhyPodAffinity)
-	add(slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
-	}), model.WhyVolumes)
-	add(slices.ContainsFunc(slices.Concat(s.InitContainers, s.Containers), func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort > 0 })
-	}), model.WhyHostPorts)
-	add(len(s.ResourceClaims) > 0, model.WhyResourceClaims)
-	add(byField(s.Affinity), model.WhyMatchFields)
+	if byField(s.Affinity) {
+		out = append(out, model.WhyMatchFields)
+	}
 	return out
-}
-
-func needsPods(a *corev1.Affinity) bool {
-	if a == nil {
-		return false
-	}
-	return a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0
 }
 
 func byField(a *corev1.Affinity) bool {
@@ -178,9 +157,14 @@ func decodeDaemon(d *appsv1.DaemonSet) model.Daemon {
 	for i := range spec.Containers {
 		fillRequests(&spec.Containers[i].Resources)
 	}
+	if spec.HostNetwork {
+		fillHostPorts(spec.InitContainers)
+		fillHostPorts(spec.Containers)
+	}
 	pod := decodePodSpec(spec)
 	pod.Namespace, pod.Name = d.Namespace, d.Name
 	pod.Labels = maps.Clone(d.Spec.Template.Labels)
+	constrain(&pod, spec)
 	pod.DaemonSet = true
 	pod.DoNotDisrupt = d.Spec.Template.Annotations[model.AnnotationDoNotDisrupt]
 	pod.Requests = podRequests(&corev1.Pod{Spec: *spec})
@@ -214,5 +198,16 @@ func fillRequests(r *corev1.ResourceRequirements) {
 			r.Requests = corev1.ResourceList{}
 		}
 		r.Requests[name] = q
+	}
+}
+
+// fillHostPorts does the same for ports: on the host's network, a container's port is the host's.
+func fillHostPorts(list []corev1.Container) {
+	for _, c := range list {
+		for i := range c.Ports {
+			if c.Ports[i].HostPort == 0 {
+				c.Ports[i].HostPort = c.Ports[i].ContainerPort
+			}
+		}
 	}
 }

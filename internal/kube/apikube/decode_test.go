@@ -109,48 +109,26 @@ containers:
 	}
 }
 
-func TestNeedsAreWhatIsRequiredNotWhatIsPreferred(t *testing.T) {
+func TestNeedsAreWhatNobodyCanDecide(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
 		want []model.Why
 	}{
 		"plain": {`{containers: [{name: a}]}`, nil},
-		"required spread": {`
-topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]`, []model.Why{model.WhyTopologySpread}},
-		"spread if possible": {`
-topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway}]`, nil},
-		"required pod affinity": {`
-affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}}`, []model.Why{model.WhyPodAffinity}},
-		"required pod anti-affinity": {`
-affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}}`, []model.Why{model.WhyPodAffinity}},
-		"preferred affinities": {`
-affinity:
-  nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchFields: [{key: metadata.name, operator: In, values: [n]}]}}]}
-  podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: z}}]}
-  podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: z}}]}`, nil},
-		"a volume claim": {`
-volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]`, []model.Why{model.WhyVolumes}},
-		"an ephemeral volume": {`
-volumes: [{name: v, ephemeral: {}}]`, []model.Why{model.WhyVolumes}},
-		"volumes that any node has": {`
-volumes: [{name: a, emptyDir: {}}, {name: b, configMap: {name: c}}, {name: d, hostPath: {path: /x}}]`, nil},
-		"a host port":      {`containers: [{name: a, ports: [{containerPort: 80, hostPort: 80}]}]`, []model.Why{model.WhyHostPorts}},
-		"a container port": {`containers: [{name: a, ports: [{containerPort: 80}]}]`, nil},
-		"an init host port": {`
-initContainers: [{name: a, ports: [{containerPort: 80, hostPort: 80}]}]`, []model.Why{model.WhyHostPorts}},
+		"constraints that are decided": {`
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]
+affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}}
+volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]
+containers: [{name: a, ports: [{containerPort: 80, hostPort: 80}]}]`, nil},
+		"a wish by field": {`
+affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchFields: [{key: metadata.name, operator: In, values: [n]}]}}]}}`, nil},
 		"a resource claim": {`resourceClaims: [{name: gpu, resourceClaimName: x}]`, []model.Why{model.WhyResourceClaims}},
 		"by field": {`
 affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n]}]}]}}}`,
 			[]model.Why{model.WhyMatchFields}},
-		"everything, in the order of the reasons": {`
-affinity:
-  podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}
-  nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n]}]}]}}
-resourceClaims: [{name: gpu, resourceClaimName: x}]
-containers: [{name: a, ports: [{containerPort: 80, hostPort: 80}]}]
-volumes: [{name: v, ephemeral: {}}]
-topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]`,
-			[]model.Why{model.WhyTopologySpread, model.WhyPodAffinity, model.WhyVolumes, model.WhyHostPorts, model.WhyResourceClaims, model.WhyMatchFields}},
+		"both, in the order of the reasons": {`
+affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n]}]}]}}}
+resourceClaims: [{name: gpu, resourceClaimName: x}]`, []model.Why{model.WhyResourceClaims, model.WhyMatchFields}},
 	} {
 		t.Run(name, func(t *testing.T) { same(t, "needs", needs(read[corev1.PodSpec](t, tc.spec)), tc.want) })
 	}
@@ -210,7 +188,7 @@ status:
 		Tolerations: []model.Toleration{{Op: "Exists"}, {Key: "k", Op: "Equal", Value: "v", Effect: model.NoExecute, Seconds: &five}},
 		Priority:    2000001000, Critical: true, DaemonSet: true, Mirror: true, DoNotDisrupt: "true", DeletionCost: -7,
 		VolumeClaims: []string{"data-0", "p-scratch"},
-		Needs:        []model.Why{model.WhyVolumes, model.WhyMatchFields},
+		Needs:        []model.Why{model.WhyMatchFields},
 	})
 	plain := decodePod(read[corev1.Pod](t, `
 metadata: {annotations: {controller.kubernetes.io/pod-deletion-cost: much}, ownerReferences: [{apiVersion: batch/v1, kind: DaemonSet, name: d, uid: u}]}

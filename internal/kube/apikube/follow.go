@@ -1,6 +1,7 @@
 package apikube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,61 +28,90 @@ import (
 // longer after each, so that this is about ten seconds.
 const FollowFailures = 4
 
-// kind is one kind of API object that Follow tells.
+// kind is one kind of API object that Follow tells, as one kind of noun.
 type kind struct {
 	name   string
 	object client.Object
 	list   func() client.ObjectList
-	// tell is called with the lock of the Follow held.
-	tell func(f *following, o client.Object, gone bool)
+	decode func(f *following, o client.Object) model.Object
+	// key is the noun of which only the key is set, to say that it is gone.
+	key func(name cache.ObjectName) model.Object
 }
 
-// plainly tells an object as the one noun it decodes to.
-func plainly[O client.Object, N model.Object](decode func(O) N, key func(namespace, name string) N) func(*following, client.Object, bool) {
-	return func(f *following, o client.Object, gone bool) {
-		if gone {
-			f.sink.Apply(model.Change{Object: key(o.GetNamespace(), o.GetName()), Gone: true})
-			return
-		}
-		if typed, ok := o.(O); ok {
-			f.sink.Apply(model.Change{Object: decode(typed)})
-		}
+// api is how the API knows a kind.
+type api[O client.Object] struct {
+	name   string
+	object O
+	list   client.ObjectList
+}
+
+// newKind describes a kind by its decoder; what it decodes of an object of another type is nothing.
+func newKind[O client.Object, N model.Object](a api[O], decode func(*following, O) N, key func(namespace, name string) N) kind {
+	return kind{
+		name: a.name, object: a.object,
+		list: func() client.ObjectList { return a.list.DeepCopyObject().(client.ObjectList) },
+		decode: func(f *following, o client.Object) model.Object {
+			if typed, ok := o.(O); ok {
+				return decode(f, typed)
+			}
+			return nil
+		},
+		key: func(n cache.ObjectName) model.Object { return key(n.Namespace, n.Name) },
 	}
+}
+
+// plainly is for decoders that need nothing of the Follow.
+func plainly[O, N any](decode func(O) N) func(*following, O) N {
+	return func(_ *following, o O) N { return decode(o) }
 }
 
 // kinds lists what Follow tells. Pools and classes come first only for readers; the kinds are told side by side.
 func kinds() []kind {
 	return []kind{
-		{"nodepools", &karpv1.NodePool{}, func() client.ObjectList { return &karpv1.NodePoolList{} },
-			plainly(decodePool, func(_, n string) model.Pool { return model.Pool{Name: n} })},
-		{"aksnodeclasses", &v1beta1.AKSNodeClass{}, func() client.ObjectList { return &v1beta1.AKSNodeClassList{} },
-			plainly((*v1beta1.AKSNodeClass).Model, func(_, n string) model.Class {
-				return model.Class{Ref: model.ClassRef{Group: v1beta1.Group, Kind: v1beta1.Kind, Name: n}}
-			})},
-		{"nodeclaims", &karpv1.NodeClaim{}, func() client.ObjectList { return &karpv1.NodeClaimList{} },
-			plainly(decodeClaim, func(_, n string) model.Claim { return model.Claim{Name: n} })},
-		{"nodes", &corev1.Node{}, func() client.ObjectList { return &corev1.NodeList{} },
-			plainly(decodeNode, func(_, n string) model.Node { return model.Node{Name: n} })},
-		{"pods", &corev1.Pod{}, func() client.ObjectList { return &corev1.PodList{} },
-			plainly(decodePod, func(ns, n string) model.Pod { return model.Pod{Namespace: ns, Name: n} })},
-		{"daemonsets", &appsv1.DaemonSet{}, func() client.ObjectList { return &appsv1.DaemonSetList{} },
-			plainly(decodeDaemon, func(ns, n string) model.Daemon { return model.Daemon{Namespace: ns, Name: n} })},
-		{"poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} },
-			plainly(decodeBudget, func(ns, n string) model.PDB { return model.PDB{Namespace: ns, Name: n} })},
-		{"volumeattachments", &storagev1.VolumeAttachment{}, func() client.ObjectList { return &storagev1.VolumeAttachmentList{} }, tellAttachment},
-		{"persistentvolumes", &corev1.PersistentVolume{}, func() client.ObjectList { return &corev1.PersistentVolumeList{} }, tellVolume},
+		newKind(api[*karpv1.NodePool]{"nodepools", &karpv1.NodePool{}, &karpv1.NodePoolList{}}, plainly(decodePool), func(_, n string) model.Pool { return model.Pool{Name: n} }),
+		newKind(api[*v1beta1.AKSNodeClass]{"aksnodeclasses", &v1beta1.AKSNodeClass{}, &v1beta1.AKSNodeClassList{}}, plainly((*v1beta1.AKSNodeClass).Model), func(_, n string) model.Class {
+			return model.Class{Ref: model.ClassRef{Group: v1beta1.Group, Kind: v1beta1.Kind, Name: n}}
+		}),
+		newKind(api[*karpv1.NodeClaim]{"nodeclaims", &karpv1.NodeClaim{}, &karpv1.NodeClaimList{}}, plainly(decodeClaim), func(_, n string) model.Claim { return model.Claim{Name: n} }),
+		newKind(api[*corev1.Node]{"nodes", &corev1.Node{}, &corev1.NodeList{}}, plainly(decodeNode), func(_, n string) model.Node { return model.Node{Name: n} }),
+		newKind(api[*corev1.Pod]{"pods", &corev1.Pod{}, &corev1.PodList{}}, func(f *following, p *corev1.Pod) model.Pod { return f.shared.pod(decodePod(p)) },
+			func(ns, n string) model.Pod { return model.Pod{Namespace: ns, Name: n} }),
+		newKind(api[*appsv1.DaemonSet]{"daemonsets", &appsv1.DaemonSet{}, &appsv1.DaemonSetList{}}, plainly(decodeDaemon), func(ns, n string) model.Daemon {
+			return model.Daemon{Namespace: ns, Name: n}
+		}),
+		newKind(api[*policyv1.PodDisruptionBudget]{"poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}}, plainly(decodeBudget), func(ns, n string) model.PDB {
+			return model.PDB{Namespace: ns, Name: n}
+		}),
+		newKind(api[*corev1.Namespace]{"namespaces", &corev1.Namespace{}, &corev1.NamespaceList{}}, plainly(decodeNamespace), func(_, n string) model.Namespace {
+			return model.Namespace{Name: n}
+		}),
+		newKind(api[*storagev1.VolumeAttachment]{"volumeattachments", &storagev1.VolumeAttachment{}, &storagev1.VolumeAttachmentList{}}, plainly(decodeAttachment), func(_, n string) model.Attachment {
+			return model.Attachment{Name: n}
+		}),
+		newKind(api[*corev1.PersistentVolume]{"persistentvolumes", &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{}}, plainly(decodeVolume), func(_, n string) model.PersistentVolume {
+			return model.PersistentVolume{Name: n}
+		}),
+		newKind(api[*corev1.PersistentVolumeClaim]{"persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}}, plainly(decodeVolumeClaim), func(ns, n string) model.VolumeClaim {
+			return model.VolumeClaim{Namespace: ns, Name: n}
+		}),
+		newKind(api[*storagev1.StorageClass]{"storageclasses", &storagev1.StorageClass{}, &storagev1.StorageClassList{}}, plainly(decodeStorageClass), func(_, n string) model.StorageClass {
+			return model.StorageClass{Name: n}
+		}),
+		newKind(api[*storagev1.CSINode]{"csinodes", &storagev1.CSINode{}, &storagev1.CSINodeList{}}, plainly(decodeCSINode), func(_, n string) model.CSINode {
+			return model.CSINode{Name: n}
+		}),
 	}
 }
 
 // following is one running Follow.
 type following struct {
-	end context.CancelCauseFunc
+	end    context.CancelCauseFunc
+	shared interner
 
 	mu       sync.Mutex // guards the fields below and makes calls of sink serial
 	sink     kube.Sink
 	waiting  int // kinds whose first list has not come yet
 	failures map[string]int
-	volumes  volumes
 }
 
 // Follow implements kube.Store. Each kind has a reflector: a consistent list, then a watch, resumed where it broke off, and
@@ -91,11 +121,11 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	list := kinds()
-	f := &following{end: end, sink: sink, waiting: len(list), failures: map[string]int{}, volumes: newVolumes()}
+	f := &following{end: end, sink: sink, waiting: len(list), failures: map[string]int{}}
 	sink.Begin()
 	var running sync.WaitGroup
 	for _, k := range list {
-		r := cache.NewReflectorWithOptions(s.listWatch(f, k), k.object, newTold(f, k),
+		r := cache.NewReflectorWithOptions(s.listWatch(f, k), &row{}, newTold(f, k),
 			cache.ReflectorOptions{Name: "karpenter", TypeDescription: k.name})
 		running.Go(func() { r.RunWithContext(ctx) })
 	}
@@ -114,15 +144,17 @@ func (s *Store) listWatch(f *following, k kind) *cache.ListWatch {
 			if o.ResourceVersion == "0" {
 				o.ResourceVersion, o.ResourceVersionMatch = "", ""
 			}
-			out := k.list()
-			err := s.client.List(ctx, out, &client.ListOptions{Raw: &o, Limit: o.Limit, Continue: o.Continue})
+			out, err := s.list(ctx, f, k, o)
 			f.result(ctx, k.name, err)
 			return out, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			w, err := s.client.Watch(ctx, k.list(), &client.ListOptions{Raw: &o})
 			f.result(ctx, k.name, err)
-			return w, err
+			if err != nil {
+				return nil, err
+			}
+			return newDecodingWatch(w, f, k), nil
 		},
 	}
 }
@@ -159,24 +191,27 @@ func newTold(f *following, k kind) *told {
 }
 
 func (t *told) one(obj any, gone bool) error {
-	o, ok := obj.(client.Object)
+	r, ok := obj.(*row)
 	if !ok {
 		return fmt.Errorf("%s: the watch gave a %T", t.kind.name, obj)
 	}
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
-	t.tell(o, gone)
+	t.tell(r, gone)
 	return nil
 }
 
-func (t *told) tell(o client.Object, gone bool) {
-	key := cache.MetaObjectToName(o)
+func (t *told) tell(r *row, gone bool) {
+	key := cache.NewObjectName(r.Namespace, r.Name)
 	if gone {
 		delete(t.keys, key)
-	} else {
-		t.keys[key] = true
+		t.f.sink.Apply(model.Change{Object: t.kind.key(key), Gone: true})
+		return
 	}
-	t.kind.tell(t.f, o, gone)
+	if r.noun != nil {
+		t.keys[key] = true
+		t.f.sink.Apply(model.Change{Object: r.noun})
+	}
 }
 
 // Add, Update and Delete implement cache.ReflectorStore.
@@ -194,11 +229,11 @@ func (t *told) Replace(list []any, _ string) error {
 	old := t.keys
 	t.keys = make(map[cache.ObjectName]bool, len(list))
 	for _, obj := range list {
-		o, ok := obj.(client.Object)
+		r, ok := obj.(*row)
 		if !ok {
 			return fmt.Errorf("%s: the list holds a %T", t.kind.name, obj)
 		}
-		t.tell(o, false)
+		t.tell(r, false)
 	}
 	var lost []cache.ObjectName
 	for key := range maps.Keys(old) {
@@ -206,9 +241,11 @@ func (t *told) Replace(list []any, _ string) error {
 			lost = append(lost, key)
 		}
 	}
-	slices.SortFunc(lost, func(a, b cache.ObjectName) int { return compareNames(a, b) })
+	slices.SortFunc(lost, func(a, b cache.ObjectName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	for _, key := range lost {
-		t.kind.tell(t.f, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, true)
+		t.f.sink.Apply(model.Change{Object: t.kind.key(key), Gone: true})
 	}
 	if !t.listed {
 		t.listed = true

@@ -112,7 +112,12 @@ func (s *Store) everything() []model.Change {
 	out = list(out, s.pods)
 	out = list(out, s.daemons)
 	out = list(out, s.budgets)
-	return list(out, s.attachments)
+	out = list(out, s.attachments)
+	out = list(out, s.namespaces)
+	out = list(out, s.volumeClaims)
+	out = list(out, s.volumes)
+	out = list(out, s.storageClasses)
+	return list(out, s.csiNodes)
 }
 
 func list[T model.Object](out []model.Change, m map[string]T) []model.Change {

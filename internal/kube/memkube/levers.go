@@ -49,8 +49,36 @@ func (s *Store) put(o model.Object) {
 		o.Pods = nil // resolved by the mirror
 		keep(s, s.attachments, o)
 	default:
-		panic(fmt.Sprintf("memkube: a cluster has no %T", o))
+		if !s.putPlain(o) {
+			panic(fmt.Sprintf("memkube: a cluster has no %T", o))
+		}
 	}
+}
+
+// putPlain puts what has no UID and no life of its own here: nobody makes volumes, and a claim is bound only when it and
+// its volume name each other.
+func (s *Store) putPlain(o model.Object) bool {
+	switch o := o.(type) {
+	case model.Namespace:
+		keep(s, s.namespaces, o)
+	case model.VolumeClaim:
+		v := s.volumes[o.Volume]
+		o.Bound = o.Bound || v.ClaimNamespace == o.Namespace && v.ClaimName == o.Name
+		keep(s, s.volumeClaims, o)
+	case model.PersistentVolume:
+		keep(s, s.volumes, o)
+		if c, ok := s.volumeClaims[o.ClaimNamespace+"/"+o.ClaimName]; ok && c.Volume == o.Name {
+			c.Bound = true
+			keep(s, s.volumeClaims, c)
+		}
+	case model.StorageClass:
+		keep(s, s.storageClasses, o)
+	case model.CSINode:
+		keep(s, s.csiNodes, o)
+	default:
+		return false
+	}
+	return true
 }
 
 // born fills in what a new object gets, from the old object of that name if there is one.
@@ -114,8 +142,8 @@ func (s *Store) EndPod(key model.PodKey) {
 	}
 }
 
-// Remove takes away daemons, budgets and attachments at once; only the key fields are read. It panics on other
-// kinds: they have levers of their own.
+// Remove takes away daemons, budgets, attachments, namespaces (empty ones) and storage at once; only the key fields are
+// read. It panics on other kinds: they have levers of their own.
 func (s *Store) Remove(o model.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,6 +154,16 @@ func (s *Store) Remove(o model.Object) {
 		delete(s.budgets, o.ObjectKey())
 	case model.Attachment:
 		delete(s.attachments, o.ObjectKey())
+	case model.Namespace:
+		delete(s.namespaces, o.ObjectKey())
+	case model.VolumeClaim:
+		delete(s.volumeClaims, o.ObjectKey())
+	case model.PersistentVolume:
+		delete(s.volumes, o.ObjectKey())
+	case model.StorageClass:
+		delete(s.storageClasses, o.ObjectKey())
+	case model.CSINode:
+		delete(s.csiNodes, o.ObjectKey())
 	default:
 		panic(fmt.Sprintf("memkube: Remove takes no %T", o))
 	}
@@ -185,6 +223,7 @@ func (s *Store) Objects() model.World {
 	return model.World{
 		Pools: values(s.pools), Classes: values(s.classes), Claims: values(s.claims), Nodes: values(s.nodes),
 		Pods: values(s.pods), Daemons: values(s.daemons), PDBs: values(s.budgets), Attachments: values(s.attachments),
+		Namespaces: values(s.namespaces),
 	}
 }
 

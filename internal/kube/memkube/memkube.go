@@ -31,6 +31,12 @@ type Store struct {
 	daemons     map[string]model.Daemon
 	budgets     map[string]model.PDB
 	attachments map[string]model.Attachment
+	namespaces  map[string]model.Namespace
+
+	volumeClaims   map[string]model.VolumeClaim
+	volumes        map[string]model.PersistentVolume
+	storageClasses map[string]model.StorageClass
+	csiNodes       map[string]model.CSINode
 
 	nodeOwner map[string]string // node name → UID of the claim that owns it
 	tokens    map[string]token  // by claim UID
@@ -57,7 +63,9 @@ func New() *Store {
 	return &Store{
 		pools: map[string]model.Pool{}, classes: map[string]model.Class{}, claims: map[string]model.Claim{},
 		nodes: map[string]model.Node{}, pods: map[string]model.Pod{}, daemons: map[string]model.Daemon{},
-		budgets: map[string]model.PDB{}, attachments: map[string]model.Attachment{},
+		budgets: map[string]model.PDB{}, attachments: map[string]model.Attachment{}, namespaces: map[string]model.Namespace{},
+		volumeClaims: map[string]model.VolumeClaim{}, volumes: map[string]model.PersistentVolume{},
+		storageClasses: map[string]model.StorageClass{}, csiNodes: map[string]model.CSINode{},
 		nodeOwner: map[string]string{}, tokens: map[string]token{},
 		followers: map[*follower]bool{}, faults: map[Op][]fault{},
 		cluster: model.Cluster{

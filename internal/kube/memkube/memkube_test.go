@@ -50,6 +50,10 @@ func (e exam) DeletePod(_ *testing.T, name string) {
 	e.s.EndPod(model.PodKey{Namespace: "default", Name: name})
 }
 
+func (e exam) Put(_ *testing.T, o model.Object) { e.s.Put(o) }
+
+func (e exam) Remove(_ *testing.T, o model.Object) { e.s.Remove(o) }
+
 func TestTheTwinSitsTheExam(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.World { return exam{memkube.New()} })
 }

@@ -6,6 +6,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -32,6 +33,11 @@ type World interface {
 	PutBudget(t *testing.T, name string, labels map[string]string, allowed int)
 	// DeletePod takes a pod away at once.
 	DeletePod(t *testing.T, name string)
+	// Put creates a namespace, volume claim, volume, storage class or CSI node. A claim that names a volume which names the
+	// claim gets bound.
+	Put(t *testing.T, o model.Object)
+	// Remove takes one of these away; nothing may use it any more.
+	Remove(t *testing.T, o model.Object)
 }
 
 // Patience bounds how long the exam waits for a change to be told. Nothing waits that long unless it fails; a real
@@ -63,6 +69,8 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"a pod of another UID is not removed", removeWrongUID},
 		{"a token is made once, listed and dropped", tokens},
 		{"tokens of different claims differ", tokensDiffer},
+		{"storage, drivers and namespaces are told", storageIsTold},
+		{"a claim is told as bound once it is", boundClaim},
 		{"following again tells everything and what vanished", followAgain},
 		{"two may follow at once", followTwice},
 		{"the cluster says how to join", cluster},
@@ -141,7 +149,7 @@ func keyOf(o model.Object) string {
 	case model.PDB:
 		return "budget " + o.ObjectKey()
 	}
-	return "other " + o.ObjectKey()
+	return fmt.Sprintf("%T %s", o, o.ObjectKey())
 }
 
 // follow follows the store in the background; stop ends it and waits.

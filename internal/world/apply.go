@@ -1,0 +1,130 @@
+package world
+
+import (
+	"maps"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// vanished lists what the current Follow has not told.
+func (w *World) vanished() []model.Object {
+	var out []model.Object
+	out = collect(out, &w.pools, w.follow)
+	out = collect(out, &w.classes, w.follow)
+	out = collect(out, &w.claims, w.follow)
+	out = collect(out, &w.nodes, w.follow)
+	out = collect(out, &w.pods, w.follow)
+	out = collect(out, &w.daemons, w.follow)
+	out = collect(out, &w.budgets, w.follow)
+	out = collect(out, &w.attachments, w.follow)
+	out = collect(out, &w.namespaces, w.follow)
+	out = collect(out, &w.volumeClaims, w.follow)
+	out = collect(out, &w.volumes, w.follow)
+	out = collect(out, &w.storageClasses, w.follow)
+	return collect(out, &w.csiNodes, w.follow)
+}
+
+func collect[T model.Object](out []model.Object, t *table[T], follow uint64) []model.Object {
+	for _, o := range t.stale(follow) {
+		out = append(out, o)
+	}
+	return out
+}
+
+// apply changes the tables and reports whether the picture changed. Objects of kinds that it does not know are ignored.
+func (w *World) apply(o model.Object, gone bool) bool {
+	switch o := o.(type) {
+	case model.Pool:
+		return update(&w.pools, o, gone, w.follow)
+	case model.Class:
+		if gone {
+			w.dropCatalog(o.Ref)
+		}
+		return update(&w.classes, o, gone, w.follow)
+	case model.Claim:
+		return w.applyClaim(o, gone)
+	case model.Node:
+		return update(&w.nodes, o, gone, w.follow)
+	case model.Pod:
+		return w.applyPod(o, gone)
+	case model.Daemon:
+		return update(&w.daemons, o, gone, w.follow)
+	case model.PDB:
+		changed := update(&w.budgets, o, gone, w.follow)
+		if changed {
+			w.moved[o.Namespace] = true
+		}
+		return changed
+	case model.Attachment:
+		return update(&w.attachments, o, gone, w.follow)
+	case model.Namespace:
+		return update(&w.namespaces, o, gone, w.follow)
+	}
+	return w.applyStorage(o, gone)
+}
+
+// applyStorage is apply for the objects that pictures do not show, but what they say about pods and nodes.
+func (w *World) applyStorage(o model.Object, gone bool) bool {
+	changed := false
+	switch o := o.(type) {
+	case model.VolumeClaim:
+		if changed = update(&w.volumeClaims, o, gone, w.follow); changed {
+			w.movedClaims[o.ObjectKey()] = true
+		}
+	case model.PersistentVolume:
+		old, _ := w.volumes.get(o)
+		if changed = update(&w.volumes, o, gone, w.follow); changed {
+			w.volumeMoved(old)
+			if !gone {
+				w.volumeMoved(o)
+			}
+		}
+	case model.StorageClass:
+		if changed = update(&w.storageClasses, o, gone, w.follow); changed {
+			w.movedAll = true
+		}
+	case model.CSINode:
+		if changed = update(&w.csiNodes, o, gone, w.follow); changed {
+			w.movedDrivers[o.Name] = true
+		}
+	}
+	return changed
+}
+
+func update[T model.Object](t *table[T], o T, gone bool, follow uint64) bool {
+	if gone {
+		_, had := t.drop(o)
+		return had
+	}
+	_, _, changed := t.put(o, follow)
+	return changed
+}
+
+// applyClaim also settles assumptions. The watch tells claims in order, so what it shows of the assumed claim or
+// later replaces the assumption. A deletion names no UID: while an older claim of that name is in the table, the
+// deletion is the older one's.
+func (w *World) applyClaim(c model.Claim, gone bool) bool {
+	a, assumed := w.assumed[c.Name]
+	_, had := w.claims.get(c)
+	switch {
+	case !assumed:
+	case gone && !had, !gone && (c.UID == a.claim.UID || a.claim.UID == ""):
+		delete(w.assumed, c.Name)
+	}
+	_, still := w.assumed[c.Name]
+	return update(&w.claims, c, gone, w.follow) || assumed != still
+}
+
+// applyPod also remembers in which namespaces budgets must be resolved anew.
+func (w *World) applyPod(p model.Pod, gone bool) bool {
+	if gone {
+		_, had := w.pods.drop(p)
+		w.moved[p.Namespace] = w.moved[p.Namespace] || had
+		return had
+	}
+	old, had, changed := w.pods.put(p, w.follow)
+	if !had || changed && !maps.Equal(old.Labels, p.Labels) {
+		w.moved[p.Namespace] = true
+	}
+	return changed
+}

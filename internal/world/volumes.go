@@ -1,0 +1,122 @@
+package world
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// noProvisioner is the storage class of volumes that nobody makes: a claim gets one that lies ready somewhere.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// withVolumes returns the pod with the volumes that its claims stand for, and with WhyVolumes among its needs when nobody
+// can say yet where they will be. A pod without claims is returned as it is. Whatever was there before from other facts is
+// replaced.
+func (w *World) withVolumes(p model.Pod) model.Pod {
+	if len(p.VolumeClaims) == 0 {
+		return p
+	}
+	p.Volumes = nil
+	undecided := false
+	for _, name := range p.VolumeClaims {
+		v, ok := w.volume(model.VolumeClaim{Namespace: p.Namespace, Name: name})
+		undecided = undecided || !ok
+		if v.ID != "" {
+			p.Volumes = append(p.Volumes, v)
+		}
+	}
+	slices.SortFunc(p.Volumes, func(a, b model.Volume) int { return strings.Compare(a.ID, b.ID) })
+	p.Volumes = slices.CompactFunc(p.Volumes, func(a, b model.Volume) bool { return a.ID == b.ID })
+	if has := slices.Contains(p.Needs, model.WhyVolumes); has != undecided {
+		needs := slices.DeleteFunc(slices.Clone(p.Needs), func(y model.Why) bool { return y == model.WhyVolumes })
+		if undecided {
+			needs = slices.Insert(needs, 0, model.WhyVolumes) // it is the first of the needs that there still are
+		}
+		if len(needs) == 0 {
+			needs = nil
+		}
+		p.Needs = needs
+	}
+	return p
+}
+
+// volume says what the claim stands for, and whether that is enough to place a pod that waits for it. Rules: those of
+// kube-scheduler's volume binding. What is there is told also when it is not enough, because a pod that runs uses it.
+func (w *World) volume(like model.VolumeClaim) (model.Volume, bool) {
+	c, ok := w.volumeClaims.get(like)
+	if !ok {
+		return model.Volume{}, false // no such claim (yet)
+	}
+	sound := !c.Lost && !c.Deleting
+	class, known := w.storageClasses.get(model.StorageClass{Name: c.Class})
+	known = known && c.Class != ""
+	if c.Volume != "" {
+		v, ok := w.volumes.get(model.PersistentVolume{Name: c.Volume})
+		if !ok {
+			return model.Volume{}, false
+		}
+		// A claim that names its volume beforehand is bound with its first pod only if its class waits for one.
+		return model.Volume{ID: volumeID(v), Driver: v.Driver, Terms: v.Terms}, sound && (c.Bound || known && class.Waits)
+	}
+	if !known || !class.Waits || class.Provisioner == noProvisioner {
+		return model.Volume{}, false
+	}
+	out := model.Volume{ID: "claim " + c.ObjectKey(), Driver: class.Provisioner, Terms: class.Terms}
+	if c.SelectedNode != "" {
+		out.Terms = []model.Term{{{Key: model.LabelHostname, Op: model.In, Values: []string{c.SelectedNode}}}}
+	}
+	return out, sound
+}
+
+// volumeID names a volume as its driver does, because two persistent volumes may be one disk.
+func volumeID(v model.PersistentVolume) string {
+	if v.Driver == "" || v.Handle == "" {
+		return v.Name
+	}
+	return v.Driver + "/" + v.Handle
+}
+
+// volumeMoved notes that the pods of the volume's claim must be looked at again.
+func (w *World) volumeMoved(v model.PersistentVolume) {
+	if v.ClaimName != "" {
+		w.movedClaims[v.ClaimNamespace+"/"+v.ClaimName] = true
+		return
+	}
+	w.movedAll = w.movedAll || v.Name != "" // a claim may name it that it does not name
+}
+
+// settleVolumes finishes anew the pods whose claims stand for something else now. O(pods) when anything moved.
+func (w *World) settleVolumes() {
+	if len(w.movedClaims) == 0 && !w.movedAll {
+		return
+	}
+	w.pods.again(func(p model.Pod) bool {
+		for _, name := range p.VolumeClaims {
+			if w.movedAll || w.movedClaims[p.Namespace+"/"+name] {
+				return true
+			}
+		}
+		return false
+	})
+	clear(w.movedClaims)
+	w.movedAll = false
+}
+
+// withLimits returns the node with the attach limits that its CSI drivers report.
+func (w *World) withLimits(n model.Node) model.Node {
+	if c, ok := w.csiNodes.get(model.CSINode{Name: n.Name}); ok {
+		n.AttachLimits = c.AttachLimits
+	} else if w.movedDrivers[n.Name] {
+		n.AttachLimits = nil
+	}
+	return n
+}
+
+// settleLimits finishes anew the nodes whose drivers changed.
+func (w *World) settleLimits() {
+	if len(w.movedDrivers) > 0 {
+		w.nodes.again(func(n model.Node) bool { return w.movedDrivers[n.Name] })
+		clear(w.movedDrivers)
+	}
+}
