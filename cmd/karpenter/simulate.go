@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/karpenter-aks/karpenter/internal/simulate"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// maxInput bounds one file, so that a wrong name (a disk, a log) ends in words and not in a full memory. A dump of 150,000
+// pods as YAML is about a quarter of it.
+const maxInput = 4 << 30
+
+// simulateFlags are the flags that say what the world is.
+type simulateFlags struct {
+	location, catalog, pending string
+	networkPlugin, networkMode string
+	memoryOverhead             float64
+}
+
+func (f *simulateFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.location, "location", "", "take sizes and prices of this Azure region from the built-in table (default: the region of the nodes)")
+	fl.StringVar(&f.catalog, "catalog", "", "take sizes and prices from a file of type lines")
+	fl.StringVar(&f.pending, "pending", "", "which pods without a node wait for one: all, or unschedulable (those that kube-scheduler has tried) (default all)")
+	fl.StringVar(&f.networkPlugin, "network-plugin", "azure", "the cluster's network plugin: azure or none; it decides how many pods a machine takes")
+	fl.StringVar(&f.networkMode, "network-plugin-mode", "overlay", "overlay, or empty for addresses of the subnet")
+	fl.Float64Var(&f.memoryOverhead, "vm-memory-overhead-percent", 0.075, "share of a machine's memory that the hypervisor keeps")
+}
+
+// answer reads the world and decides.
+func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
+	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending)}
+	var errs []error
+	for _, name := range names {
+		file, err := readInput(stdin, name)
+		errs = append(errs, err)
+		o.Files = append(o.Files, file)
+	}
+	if f.catalog != "" {
+		file, err := readInput(stdin, f.catalog)
+		errs = append(errs, err)
+		o.Catalog = file
+	}
+	if err := errors.Join(errs...); err != nil {
+		return simulate.Answer{}, err
+	}
+	var err error
+	if o.Locations, err = offlineRegions(); err != nil {
+		return simulate.Answer{}, err
+	}
+	var azure *offlineAzure
+	defer func() {
+		if azure != nil {
+			azure.Close()
+		}
+	}()
+	o.Offerings = func(ctx context.Context, site simulate.Site, class model.Class) (model.Catalog, error) {
+		if azure == nil { // one site per run
+			if azure, err = newOffline(offlineSite{site.Location, site.Cluster, f.networkPlugin, f.networkMode, f.memoryOverhead}); err != nil {
+				return model.Catalog{}, err
+			}
+		}
+		return azure.Offerings(ctx, class)
+	}
+	w, notes, err := simulate.World(ctx, o)
+	if err != nil {
+		return simulate.Answer{}, err
+	}
+	return simulate.Decide(w, notes)
+}
+
+// readInput reads a file, or standard input for "-".
+func readInput(stdin io.Reader, name string) (simulate.File, error) {
+	from := stdin
+	shown := name
+	if name == "-" {
+		shown = "stdin"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return simulate.File{}, err
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
+	switch {
+	case err != nil:
+		return simulate.File{}, fmt.Errorf("read %s: %w", shown, err)
+	case len(text) > maxInput:
+		return simulate.File{}, fmt.Errorf("read %s: it is larger than %d GiB: is it a dump?", shown, maxInput>>30)
+	}
+	return simulate.File{Name: shown, Text: text}, nil
+}
+
+func simulateCommand() *cobra.Command {
+	var f simulateFlags
+	var output string
+	cmd := &cobra.Command{
+		Use:   "simulate FILE...",
+		Short: "Say what would be bought for the pods in a dump or a scenario, and why not",
+		Long: `Say what would be bought for the pods in a dump or a scenario, for how much, and why pods would be left over.
+Nothing is bought, and neither a cluster nor Azure is asked.
+
+A FILE is a dump (YAML or JSON) or a scenario (lines like "pod web x3 cpu=1"); "-" is standard input. Several files
+make one world; an object in a later file takes the place of its namesake in an earlier one.`,
+		Example: `  kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml > dump.yaml
+  karpenter simulate dump.yaml
+  karpenter simulate dump.yaml another-nodepool.yaml      # what if there were one more pool?
+  kubectl get nodes,pods,nodepools -A -o json | karpenter simulate - --location westeurope`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New(`no file: name a dump or a scenario, or "-" for standard input (karpenter simulate --help shows how to dump)`)
+			}
+			if err := oneOfFlag("output", output, "text", "wide", "json"); err != nil {
+				return err
+			}
+			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), args)
+			if err != nil {
+				return err
+			}
+			text := []byte(a.Text(output == "wide"))
+			if output == "json" {
+				if text, err = a.JSON(); err != nil {
+					return err
+				}
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, wide (nothing cut short) or json")
+	return cmd
+}
+
+func explainCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "explain", Short: "Say why something is as it is"}
+	cmd.AddCommand(explainPodCommand())
+	return cmd
+}
+
+func explainPodCommand() *cobra.Command {
+	var f simulateFlags
+	var files []string
+	cmd := &cobra.Command{
+		Use:     "pod NAMESPACE/NAME -f FILE",
+		Short:   "Say where a pod of a dump would go, or which constraint of which pool refuses it",
+		Example: "  karpenter explain pod shop/web-0 -f dump.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("want one pod, as NAMESPACE/NAME or NAME")
+			}
+			if len(files) == 0 {
+				return errors.New(`no file: give -f with a dump or a scenario, or "-f -" for standard input`)
+			}
+			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), files)
+			if err != nil {
+				return err
+			}
+			ns, name, ok := strings.Cut(args[0], "/")
+			if !ok {
+				ns, name = "default", args[0]
+			}
+			text, ok := a.Explain(model.PodKey{Namespace: ns, Name: name})
+			if !ok {
+				return fmt.Errorf("there is no pod %s/%s in the input", ns, name)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a dump or a scenario; may be given more than once")
+	return cmd
+}
+
+func oneOfFlag(name, value string, choices ...string) error {
+	for _, c := range choices {
+		if value == c {
+			return nil
+		}
+	}
+	return fmt.Errorf("--%s: there is no %q: want %s", name, value, strings.Join(choices, ", "))
+}

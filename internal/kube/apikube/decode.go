@@ -1,0 +1,125 @@
+package apikube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/karpenter/pkg/apis"
+
+	"github.com/karpenter-aks/karpenter/api/azure/v1alpha2"
+	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+)
+
+// ErrKind says that an object is of a kind that no decider looks at.
+var ErrKind = errors.New("a kind that is not looked at")
+
+// Reader tells a sink of objects that stand in a file, in the way in which Follow tells of those in a cluster: the same
+// decoding and the same joins. It calls neither Begin nor Synced. It is not for concurrent use. Make one with NewReader.
+type Reader struct {
+	f      *following
+	known  map[schema.GroupVersionKind]kind
+	kinds  []schema.GroupVersionKind // keys of known, in the order of Follow
+	decode *kjson.Serializer
+}
+
+// NewReader returns a reader that tells sink.
+func NewReader(sink kube.Sink) (*Reader, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, fmt.Errorf("apikube: %w", err)
+	}
+	r := &Reader{
+		f:      &following{sink: sink, failures: map[string]int{}, volumes: newVolumes()},
+		known:  map[schema.GroupVersionKind]kind{},
+		decode: kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{Strict: true}),
+	}
+	for _, k := range kinds() {
+		gvks, _, err := scheme.ObjectKinds(k.object)
+		if err != nil {
+			return nil, fmt.Errorf("apikube: %s: %w", k.name, err)
+		}
+		for _, gvk := range gvks {
+			r.known[gvk], r.kinds = k, append(r.kinds, gvk)
+		}
+	}
+	return r, nil
+}
+
+// Check decodes one object, written as JSON, and tells nobody. unknown says in words which fields there are that nobody
+// knows; they have no effect. An error is ErrKind (wrapped) for kinds that no decider looks at.
+func (r *Reader) Check(object []byte) (unknown []string, err error) {
+	_, _, unknown, err = r.typed(object)
+	return unknown, err
+}
+
+// Read decodes one object, written as JSON, and tells the sink. Errors and unknown are those of Check.
+func (r *Reader) Read(object []byte) (unknown []string, err error) {
+	k, o, unknown, err := r.typed(object)
+	if err != nil {
+		return nil, err
+	}
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	k.tell(r.f, o, false)
+	return unknown, nil
+}
+
+func (r *Reader) typed(object []byte) (kind, client.Object, []string, error) {
+	var head struct{ APIVersion, Kind string }
+	if err := json.Unmarshal(object, &head); err != nil {
+		return kind{}, nil, nil, fmt.Errorf("apiVersion and kind: %w", err)
+	}
+	gvk := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
+	if gvk.Group == v1beta1.Group && gvk.Version == v1alpha2.Version {
+		// The versions have one schema: the API server changes the name only, and so do we.
+		gvk.Version = v1beta1.Version
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(object, &fields); err != nil {
+			return kind{}, nil, nil, err
+		}
+		fields["apiVersion"] = json.RawMessage(`"` + v1beta1.GroupVersion().String() + `"`)
+		var err error
+		if object, err = json.Marshal(fields); err != nil {
+			return kind{}, nil, nil, err
+		}
+	}
+	k, ok := r.known[gvk]
+	if !ok {
+		return kind{}, nil, nil, r.stranger(gvk)
+	}
+	got, _, err := r.decode.Decode(object, &gvk, k.object.DeepCopyObject())
+	var unknown []string
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		for _, e := range strict.Errors() {
+			unknown = append(unknown, e.Error())
+		}
+	} else if err != nil {
+		return kind{}, nil, nil, err
+	}
+	o, ok := got.(client.Object)
+	if !ok {
+		return kind{}, nil, nil, fmt.Errorf("%s: decoded to a %T", gvk, got)
+	}
+	return k, o, unknown, nil
+}
+
+// stranger says why a kind is not read. Versions that the API servers of today no longer serve are an error of the
+// file: silence would lose a pool.
+func (r *Reader) stranger(gvk schema.GroupVersionKind) error {
+	if gvk.Kind == "" || gvk.Version == "" {
+		return errors.New("no apiVersion or no kind: is this a Kubernetes object?")
+	}
+	ours := gvk.Group == apis.Group || gvk.Group == v1beta1.Group
+	for _, known := range r.kinds {
+		if ours && known.GroupKind() == gvk.GroupKind() {
+			return fmt.Errorf("%s is not served any more: want %s", gvk.GroupVersion(), known.GroupVersion())
+		}
+	}
+	return fmt.Errorf("%s %s: %w", gvk.GroupVersion(), gvk.Kind, ErrKind)
+}

@@ -1,0 +1,270 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
+	"github.com/karpenter-aks/karpenter/internal/world"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// chunk is a piece of a file that holds one object (or a list of them), with the line it begins in. Large dumps are read
+// chunk by chunk: a mistake in one object does not hide those in the next, and only one object is in memory twice.
+type chunk struct {
+	file string
+	line int
+	text []byte
+}
+
+// readYAML reads documents of YAML. The items of a list as kubectl prints it are chunks of their own.
+func (in *input) readYAML(f File) {
+	for _, doc := range documents(f) {
+		for _, c := range items(doc) {
+			in.yamlChunk(c)
+		}
+	}
+}
+
+// documents splits a file at its document markers. Text inside of a document is indented, so a marker is one wherever
+// it begins a line.
+func documents(f File) []chunk {
+	var out []chunk
+	c := chunk{file: f.Name, line: 1}
+	flush := func(next int) {
+		if len(bytes.TrimSpace(c.text)) > 0 {
+			out = append(out, c)
+		}
+		c = chunk{file: f.Name, line: next}
+	}
+	n := 0
+	for line := range bytes.Lines(f.Text) {
+		n++
+		if s := bytes.TrimRight(line, " \t\r\n"); string(s) == "---" || bytes.HasPrefix(s, []byte("--- #")) || string(s) == "..." {
+			flush(n + 1)
+			continue
+		}
+		c.text = append(c.text, line...)
+	}
+	flush(0)
+	return out
+}
+
+// items splits a document that is a block of the form "items:" and dashes, as kubectl prints lists. Other documents are
+// one chunk. What an item holds is indented more than its dash, so that the next dash in this column begins the next item.
+func items(doc chunk) []chunk {
+	var out []chunk
+	var item chunk
+	column, inside, n := -1, false, 0
+	flush := func() {
+		if len(item.text) > 0 {
+			out = append(out, item)
+		}
+		item = chunk{}
+	}
+	for line := range bytes.Lines(doc.text) {
+		n++
+		body := bytes.TrimLeft(line, " ")
+		indent := len(line) - len(body)
+		blank := len(bytes.TrimSpace(body)) == 0 || body[0] == '#' && indent == 0
+		switch {
+		case !inside:
+			inside = indent == 0 && bytes.Equal(bytes.TrimSpace(line), []byte("items:"))
+			continue
+		case blank:
+		case column < 0 && bytes.HasPrefix(body, []byte("- ")):
+			column = indent
+			fallthrough
+		case indent == column && bytes.HasPrefix(body, []byte("- ")):
+			flush()
+			item = chunk{file: doc.file, line: doc.line + n - 1}
+			line = bytes.Clone(line)
+			line[indent] = ' ' // the rest of the item keeps its columns
+		case indent <= column || column < 0:
+			flush()
+			inside = false
+			continue
+		}
+		if item.file != "" {
+			item.text = append(item.text, line...)
+		}
+	}
+	flush()
+	if out == nil {
+		return []chunk{doc}
+	}
+	return out
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+func (in *input) yamlChunk(c chunk) {
+	object, err := yaml.YAMLToJSONStrict(c.text)
+	if err != nil {
+		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
+		line := c.line
+		if m := yamlLine.FindStringSubmatchIndex(text); m != nil {
+			if n, err := strconv.Atoi(text[m[2]:m[3]]); err == nil {
+				line = c.line + n - 1
+			}
+			text = text[m[1]:]
+		}
+		in.bad(Problem{c.file, line, "this is not YAML: " + text, "correct it, or dump again with kubectl get … -o yaml"})
+		return
+	}
+	in.object(c, object)
+}
+
+// readJSON reads one JSON value after the other. The items of a list are chunks of their own.
+func (in *input) readJSON(f File) {
+	base := json.NewDecoder(bytes.NewReader(f.Text))
+	lines := lineCounter{text: f.Text}
+	for {
+		var raw json.RawMessage
+		err := base.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			at := int64(len(bytes.TrimRight(f.Text, " \t\r\n"))) // it ended too early, unless
+			var bad *json.SyntaxError
+			if errors.As(err, &bad) {
+				at = max(base.InputOffset(), bad.Offset)
+			}
+			in.bad(Problem{f.Name, lines.at(at), "this is not JSON: " + err.Error(), "correct it, or dump again with kubectl get … -o json"})
+			return
+		}
+		start := base.InputOffset() - int64(len(raw))
+		for _, part := range jsonItems(raw) {
+			in.object(chunk{f.Name, lines.at(start + part.offset), part.raw}, part.raw)
+		}
+	}
+}
+
+type jsonPart struct {
+	raw    []byte
+	offset int64
+}
+
+// jsonItems returns the items of a list, or the value itself. The value is sound JSON.
+func jsonItems(raw []byte) []jsonPart {
+	whole := []jsonPart{{raw: raw}}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return whole
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return whole
+		}
+		if key != "items" {
+			var skip json.RawMessage
+			if dec.Decode(&skip) != nil {
+				return whole
+			}
+			continue
+		}
+		if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+			return whole
+		}
+		var out []jsonPart
+		for dec.More() {
+			var item json.RawMessage
+			if dec.Decode(&item) != nil {
+				return whole
+			}
+			out = append(out, jsonPart{item, dec.InputOffset() - int64(len(item))})
+		}
+		return out
+	}
+	return whole
+}
+
+// lineCounter turns growing offsets into lines without counting twice.
+type lineCounter struct {
+	text []byte
+	from int64
+	line int
+}
+
+func (l *lineCounter) at(offset int64) int {
+	offset = min(offset, int64(len(l.text)))
+	if offset < l.from {
+		l.from, l.line = 0, 0
+	}
+	l.line += bytes.Count(l.text[l.from:offset], []byte{'\n'})
+	l.from = offset
+	return l.line + 1
+}
+
+// object takes one object of the API, or a list of them that stands in one chunk.
+func (in *input) object(c chunk, object []byte) {
+	var head struct {
+		Kind     string
+		Items    []json.RawMessage
+		Metadata struct{ Name string }
+	}
+	if err := json.Unmarshal(object, &head); err != nil {
+		if bytes.Equal(bytes.TrimSpace(object), []byte("null")) {
+			return // a document of comments
+		}
+		in.bad(Problem{c.file, c.line, "this is not a Kubernetes object", "a file holds objects as kubectl get -o yaml prints them, or lines like: pod web cpu=1"})
+		return
+	}
+	if strings.HasSuffix(head.Kind, "List") && (head.Items != nil || head.Metadata.Name == "") {
+		for _, item := range head.Items {
+			in.object(chunk{c.file, c.line, item}, item)
+		}
+		return
+	}
+	unknown, err := in.reader.Check(object)
+	switch {
+	case errors.Is(err, apikube.ErrKind):
+		in.ignored[head.Kind]++
+		return
+	case err != nil:
+		in.misread(c, object, err)
+		return
+	case head.Metadata.Name == "":
+		in.bad(Problem{c.file, c.line, fmt.Sprintf("a %s without a name", head.Kind), "give it metadata.name"})
+		return
+	}
+	name := head.Kind + " " + head.Metadata.Name
+	if strings.HasPrefix(head.Kind, "NodePool") || strings.HasPrefix(head.Kind, "AKSNodeClass") {
+		for _, u := range unknown { // of other kinds, the cluster may be newer than we are
+			in.doubts = append(in.doubts, Problem{c.file, in.lineOf(c, fieldOf(u)), name + ": " + u, "it has no effect"})
+		}
+	}
+	in.mirror.seen = nil
+	if _, err = in.reader.Read(object); err != nil {
+		in.misread(c, object, err)
+		return
+	}
+	in.objects++
+	for _, o := range in.mirror.seen {
+		for _, wrong := range nonsense(o) {
+			in.bad(Problem{c.file, c.line, name + ": " + wrong, "correct it"})
+		}
+	}
+}
+
+// mirror is a sink that remembers what one object was told as.
+type mirror struct {
+	*world.World
+	seen []model.Object
+}
+
+// Apply implements kube.Sink.
+func (m *mirror) Apply(c model.Change) {
+	m.seen = append(m.seen, c.Object)
+	m.World.Apply(c)
+}

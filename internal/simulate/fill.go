@@ -1,0 +1,234 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/worldtext"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Pending says which pods without a node wait for one.
+type Pending string
+
+// The choices.
+const (
+	// PendingAll: every pod without a node that nothing else holds back. A dump is one moment, and kube-scheduler may not have
+	// looked at the pod yet.
+	PendingAll Pending = "all"
+	// PendingUnschedulable: only those of which kube-scheduler said that no node takes them, as in a running controller.
+	PendingUnschedulable Pending = "unschedulable"
+)
+
+// Site is what the offerings of a cluster depend on beside its classes.
+type Site struct {
+	Location string // "westus3"
+	Cluster  string // value of the nodes' label kubernetes.azure.com/cluster; "" when no node tells
+}
+
+// Options of a run.
+type Options struct {
+	Files []File
+	// Catalog, when it has a name, holds type lines that say what can be bought.
+	Catalog File
+	// Location is the region whose offerings to take when no file says what can be bought; "" means that of the nodes.
+	Location string
+	Pending  Pending // "" means what the scenario says, else PendingAll
+	// Locations are the regions that Offerings knows.
+	Locations []string
+	// Offerings sells for one class. It is called only when no file says what can be bought.
+	Offerings func(ctx context.Context, site Site, class model.Class) (model.Catalog, error)
+}
+
+const labelAKSCluster = "kubernetes.azure.com/cluster"
+
+// World reads the files and fills in what a file cannot hold. The error is *Invalid for input that makes no sense. notes
+// say what was assumed.
+func World(ctx context.Context, o Options) (w model.World, notes []string, err error) {
+	in, err := read(o.Files)
+	if err != nil {
+		return model.World{}, nil, err
+	}
+	var sold model.World
+	if o.Catalog.Name != "" {
+		from, err := read([]File{o.Catalog})
+		if err != nil {
+			return model.World{}, nil, err
+		}
+		if sold = from.world(); len(from.problems) == 0 && len(sold.Catalogs) == 0 {
+			from.bad(Problem{File: o.Catalog.Name, What: "a catalogue without a type", Do: "write lines like: type D2 cpu=2 memory=8Gi zones=westus3-1 price=0.10 spot=0.02"})
+		}
+		in.problems = append(in.problems, from.problems...)
+	}
+	if len(in.problems) > 0 {
+		return model.World{}, nil, &Invalid{in.problems}
+	}
+	w = in.world()
+	if len(w.Pools)+len(w.Pods)+len(w.Nodes) == 0 {
+		return model.World{}, nil, &Invalid{[]Problem{{What: "there is no pool, no node and no pod in the input",
+			Do: "dump with: kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml"}}}
+	}
+	if w, err = in.classes(w); err != nil {
+		return model.World{}, nil, err
+	}
+	in.ready(&w)
+	if err := in.pending(&w, o.Pending); err != nil {
+		return model.World{}, nil, err
+	}
+	if err := in.catalogs(ctx, &w, o, sold.Catalogs); err != nil {
+		return model.World{}, nil, err
+	}
+	return w, in.notes, nil
+}
+
+// classes adds the classes that pools name and no file has, with the defaults of the API.
+func (in *input) classes(w model.World) (model.World, error) {
+	added := false
+	for _, p := range w.Pools {
+		if p.Class.Name == "" || slices.ContainsFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class }) {
+			continue
+		}
+		if p.Class.Group != worldtext.Group || p.Class.Kind != worldtext.Kind {
+			return w, &Invalid{[]Problem{{What: fmt.Sprintf("pool %s uses %s of group %q, of which nothing is known here", p.Name, p.Class, p.Class.Group),
+				Do: fmt.Sprintf("only %s of %s can be simulated", worldtext.Kind, worldtext.Group)}}}
+		}
+		object := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q}}`, p.Class.Group+"/v1beta1", p.Class.Kind, p.Class.Name)
+		if _, err := in.reader.Read([]byte(object)); err != nil {
+			return w, fmt.Errorf("default class: %w", err)
+		}
+		if p.Class.Name != "default" || in.objects > 0 { // a text world's default class needs not be written
+			in.note(fmt.Sprintf("%s is not in the input: a class with default settings is assumed", p.Class))
+		}
+		added = true
+	}
+	if added {
+		w = in.world()
+	}
+	return w, nil
+}
+
+// ready takes pools and classes for ready that no controller has looked at: a file that a person wrote has no status.
+func (in *input) ready(w *model.World) {
+	var assumed []string
+	w.Pools, w.Classes = slices.Clone(w.Pools), slices.Clone(w.Classes)
+	for i, p := range w.Pools {
+		if len(p.Conditions) == 0 {
+			w.Pools[i].Conditions = []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: p.Generation}}
+			assumed = append(assumed, "pool "+p.Name)
+		}
+	}
+	for i, c := range w.Classes {
+		if len(c.Conditions) == 0 {
+			w.Classes[i].Conditions = []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: c.Generation}}
+		}
+	}
+	if len(assumed) > 0 {
+		in.note("no status, so taken to be ready: " + some(assumed, len(assumed)))
+	}
+}
+
+// pending decides which pods wait.
+func (in *input) pending(w *model.World, choice Pending) error {
+	if choice == "" {
+		choice = Pending(in.args["pending"])
+	}
+	switch choice {
+	case PendingUnschedulable:
+		return nil
+	case "", PendingAll:
+	default:
+		return &Invalid{[]Problem{{What: fmt.Sprintf("pending: there is no %q", choice), Do: "want all or unschedulable"}}}
+	}
+	n := 0
+	w.Pods = slices.Clone(w.Pods)
+	for i, p := range w.Pods {
+		if p.Node == "" && !p.Unschedulable {
+			w.Pods[i].Unschedulable = true
+			if w.Pods[i].Provisionable() {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		in.note(fmt.Sprintf("%s that kube-scheduler has not judged yet counted as waiting (--pending=unschedulable leaves them out)", count(n, "pod")))
+	}
+	return nil
+}
+
+// catalogs fills in what can be bought: from the files, from the given catalogue, or from a region's offerings.
+func (in *input) catalogs(ctx context.Context, w *model.World, o Options, sold map[model.ClassRef]model.Catalog) error {
+	if w.Catalogs == nil {
+		w.Catalogs = map[model.ClassRef]model.Catalog{}
+	}
+	written := len(w.Catalogs) > 0 && o.Location == "" && len(sold) == 0
+	var missing []model.Class
+	for _, p := range w.Pools {
+		i := slices.IndexFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class })
+		_, have := w.Catalogs[p.Class]
+		if i < 0 || have || written && in.objects == 0 || slices.ContainsFunc(missing, func(c model.Class) bool { return c.Ref == p.Class }) {
+			continue
+		}
+		if c, ok := sold[p.Class]; ok {
+			w.Catalogs[p.Class] = c
+		} else if c, ok := sold[worldtext.Ref("default")]; ok {
+			c.Class = p.Class
+			w.Catalogs[p.Class] = c
+		} else if c, ok := w.Catalogs[worldtext.Ref("default")]; ok && in.objects > 0 {
+			c.Class = p.Class
+			w.Catalogs[p.Class] = c
+		} else {
+			missing = append(missing, w.Classes[i])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	site, from, err := in.site(*w, o)
+	if err != nil {
+		return err
+	}
+	for _, c := range missing {
+		got, err := o.Offerings(ctx, site, c)
+		if err != nil {
+			return fmt.Errorf("offerings of %s for %s: %w", site.Location, c.Ref, err)
+		}
+		w.Catalogs[c.Ref] = got
+	}
+	in.note(fmt.Sprintf("sizes and prices are those of the built-in table for %s%s; quota and what is sold out are not known", site.Location, from))
+	return nil
+}
+
+// site finds out where the cluster is.
+func (in *input) site(w model.World, o Options) (site Site, from string, err error) {
+	site.Location = o.Location
+	if site.Location == "" {
+		site.Location = in.args["location"]
+	}
+	regions := map[string]bool{}
+	for _, n := range w.Nodes {
+		if r := n.Labels[model.LabelRegion]; r != "" {
+			regions[r] = true
+		}
+		if c := n.Labels[labelAKSCluster]; c != "" && site.Cluster == "" {
+			site.Cluster = c
+		}
+	}
+	if site.Location == "" && len(regions) == 1 {
+		site.Location, from = slices.Collect(maps.Keys(regions))[0], " (the nodes are there)"
+	}
+	known := "one of " + strings.Join(o.Locations, ", ")
+	switch {
+	case o.Offerings == nil:
+		return site, "", &Invalid{[]Problem{{What: "the input does not say what can be bought", Do: "write type lines"}}}
+	case site.Location == "":
+		return site, "", &Invalid{[]Problem{{What: "the input does not say what can be bought, and no node says in which region the cluster is",
+			Do: "give --location, " + known + ", or --catalog with a file of type lines"}}}
+	case !slices.Contains(o.Locations, site.Location):
+		return site, "", &Invalid{[]Problem{{What: fmt.Sprintf("the built-in table does not know the region %q", site.Location),
+			Do: "give --location, " + known + ", or --catalog with a file of type lines"}}}
+	}
+	return site, from, nil
+}

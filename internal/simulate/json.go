@@ -1,0 +1,90 @@
+package simulate
+
+import (
+	"encoding/json"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+)
+
+// The shape of the JSON answer. Prices are dollars per hour; resources are in Kubernetes' notation, as one line.
+type (
+	jsonAnswer struct {
+		Buy          []jsonPurchase `json:"buy"`
+		Fits         []jsonFit      `json:"fits"`
+		Left         []jsonLeft     `json:"left"`
+		PricePerHour float64        `json:"pricePerHour"`
+		CutShort     bool           `json:"cutShort"`
+		Notes        []string       `json:"notes"`
+	}
+	jsonPurchase struct {
+		Pool     string       `json:"pool"`
+		Offering jsonOffering `json:"offering"`
+		// Options is how many offerings hold the pods, the best included.
+		Options  int      `json:"options"`
+		Requests string   `json:"requests"`
+		Pods     []string `json:"pods"`
+	}
+	jsonOffering struct {
+		Type         string  `json:"type"`
+		Zone         string  `json:"zone"`
+		CapacityType string  `json:"capacityType"`
+		PricePerHour float64 `json:"pricePerHour"`
+	}
+	jsonFit struct {
+		Pod   string `json:"pod"`
+		Node  string `json:"node,omitempty"`
+		Claim string `json:"claim,omitempty"`
+	}
+	jsonLeft struct {
+		Pod    string        `json:"pod"`
+		Why    string        `json:"why,omitempty"`
+		Detail string        `json:"detail,omitempty"`
+		Pools  []jsonRefusal `json:"pools"`
+	}
+	jsonRefusal struct {
+		Pool      string        `json:"pool"`
+		Why       string        `json:"why"`
+		Detail    string        `json:"detail"`
+		Offerings int           `json:"offerings"`
+		Removed   []jsonRemoved `json:"removed"`
+	}
+	jsonRemoved struct {
+		Why       string `json:"why"`
+		Offerings int    `json:"offerings"`
+	}
+)
+
+// JSON prints the answer for machines. Lists are never null.
+func (a Answer) JSON() ([]byte, error) {
+	out := jsonAnswer{Buy: []jsonPurchase{}, Fits: []jsonFit{}, Left: []jsonLeft{}, PricePerHour: a.Plan.Price.Float(),
+		CutShort: a.Plan.Cut, Notes: append([]string{}, a.Notes...)}
+	for _, p := range a.Plan.Buy {
+		o := p.Options[0]
+		j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Requests: p.Requests.String(), Pods: []string{},
+			Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}
+		for _, k := range p.Pods {
+			j.Pods = append(j.Pods, k.String())
+		}
+		out.Buy = append(out.Buy, j)
+	}
+	for _, n := range a.Plan.Fits {
+		out.Fits = append(out.Fits, jsonFit{n.Pod.String(), n.Node, n.Claim})
+	}
+	for _, l := range a.Plan.Left {
+		j := jsonLeft{Pod: l.Pod.String(), Why: string(l.Why), Detail: l.Detail, Pools: []jsonRefusal{}}
+		for _, r := range l.Refusals {
+			j.Pools = append(j.Pools, a.jsonRefusal(r))
+		}
+		out.Left = append(out.Left, j)
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	return append(text, '\n'), err
+}
+
+func (a Answer) jsonRefusal(r place.Refusal) jsonRefusal {
+	out := jsonRefusal{Pool: r.Pool, Why: string(r.Why), Detail: r.Detail, Offerings: a.offerings(r.Pool), Removed: []jsonRemoved{}}
+	for _, x := range r.Removed {
+		out.Removed = append(out.Removed, jsonRemoved{string(x.Why), x.Offerings})
+	}
+	return out
+}

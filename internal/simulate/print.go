@@ -1,0 +1,212 @@
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+)
+
+// hoursPerMonth is what price lists of clouds use.
+const hoursPerMonth = 730
+
+// maxNamed bounds how many names a line holds, unless everything was asked for.
+const maxNamed = 4
+
+// Text prints the answer for people. With wide, nothing is cut short or taken together.
+func (a Answer) Text(wide bool) string {
+	named := maxNamed
+	if wide {
+		named = 1 << 30
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %s waiting for a place\n", count(len(a.World.Pools), "pool"), count(len(a.World.Nodes), "node"), count(a.waiting(), "pod"))
+	a.buys(&b, named, wide)
+	a.fits(&b, named, wide)
+	a.left(&b, named, wide)
+	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.Plan.Price, a.Plan.Price.Float()*hoursPerMonth)
+	if a.Plan.Cut {
+		b.WriteString("the search was cut short: the plan is sound, but may be dearer than it could be\n")
+	}
+	for _, n := range a.Notes {
+		b.WriteString("note: " + n + "\n")
+	}
+	return b.String()
+}
+
+// alike are purchases that differ in their pods only.
+type alike struct {
+	first place.Purchase
+	n     int
+	pods  []string
+}
+
+func (a Answer) buys(b *strings.Builder, named int, wide bool) {
+	if len(a.Plan.Buy) == 0 {
+		if a.waiting() > 0 {
+			b.WriteString("buy nothing\n")
+		}
+		return
+	}
+	var groups []*alike
+	at := map[string]*alike{}
+	for _, p := range a.Plan.Buy {
+		key := fmt.Sprint(p.Pool, p.Options[0], len(p.Options), len(p.Pods), p.Requests)
+		g := at[key]
+		if g == nil || wide {
+			g = &alike{first: p}
+			at[key], groups = g, append(groups, g)
+		}
+		g.n++
+		for _, k := range p.Pods {
+			g.pods = append(g.pods, k.String())
+		}
+	}
+	fmt.Fprintf(b, "buy %s\n", count(len(a.Plan.Buy), "machine"))
+	for _, g := range groups {
+		p := g.first
+		each := ""
+		if g.n > 1 {
+			each = " each"
+		}
+		fmt.Fprintf(b, "  %d × %s for pool %s, %s%s\n", g.n, p.Options[0].Key, p.Pool, p.Options[0].Price, each)
+		slices.SortFunc(g.pods, natural)
+		fmt.Fprintf(b, "      pods      %s\n", some(g.pods, named))
+		fmt.Fprintf(b, "      takes     %s%s%s\n", p.Requests, each, a.share(p))
+		if len(p.Options) > 1 {
+			var others []string
+			for _, o := range p.Options[1:] {
+				others = append(others, fmt.Sprintf("%s %s", o.Key, o.Price))
+			}
+			fmt.Fprintf(b, "      else      %s\n", some(others, othersNamed(wide)))
+		}
+	}
+}
+
+// othersNamed is how many further offerings a line names.
+func othersNamed(wide bool) int {
+	if wide {
+		return 1 << 30
+	}
+	return maxNamed / 2
+}
+
+// share says how full the best option is.
+func (a Answer) share(p place.Purchase) string {
+	t, ok := a.World.Catalogs[p.Class].Type(p.Options[0].Key.Type)
+	if !ok || t.Allocatable.CPU == 0 || t.Allocatable.Memory == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d %% of cpu, %d %% of memory)", 100*p.Requests.CPU/t.Allocatable.CPU, 100*p.Requests.Memory/t.Allocatable.Memory)
+}
+
+func (a Answer) fits(b *strings.Builder, named int, wide bool) {
+	if len(a.Plan.Fits) == 0 {
+		return
+	}
+	var places []string
+	pods := map[string][]string{}
+	for _, n := range a.Plan.Fits {
+		where := targetText(n)
+		if pods[where] == nil {
+			places = append(places, where)
+		}
+		pods[where] = append(pods[where], n.Pod.String())
+	}
+	slices.SortFunc(places, natural)
+	fmt.Fprintf(b, "%s on what is there\n", fitText(len(a.Plan.Fits)))
+	for i, where := range places {
+		if i == maxGroups && !wide {
+			fmt.Fprintf(b, "  and on %d more\n", len(places)-i)
+			break
+		}
+		fmt.Fprintf(b, "  %s: %s\n", where, some(sorted(pods[where]), named))
+	}
+}
+
+// maxGroups bounds how many nodes or reasons a list has, unless everything was asked for.
+const maxGroups = 20
+
+func fitText(n int) string {
+	if n == 1 {
+		return "1 pod fits"
+	}
+	return fmt.Sprintf("%d pods fit", n)
+}
+
+func targetText(n place.Nomination) string {
+	if n.Node != "" {
+		return "node " + n.Node
+	}
+	return "claim " + n.Claim + ", which has no node yet"
+}
+
+func (a Answer) left(b *strings.Builder, named int, wide bool) {
+	if len(a.Plan.Left) == 0 {
+		return
+	}
+	var reasons []string
+	pods := map[string][]string{}
+	for _, l := range a.Plan.Left {
+		r := a.reasons(l)
+		if pods[r] == nil {
+			reasons = append(reasons, r)
+		}
+		pods[r] = append(pods[r], l.Pod.String())
+	}
+	fmt.Fprintf(b, "%s left over\n", count(len(a.Plan.Left), "pod"))
+	for i, r := range reasons {
+		if i == maxGroups && !wide {
+			fmt.Fprintf(b, "  and for %d more reasons\n", len(reasons)-i)
+			break
+		}
+		fmt.Fprintf(b, "  %s\n%s", some(sorted(pods[r]), named), r)
+	}
+}
+
+// reasons says why a pod is left over, line by line.
+func (a Answer) reasons(l place.Leftover) string {
+	var b strings.Builder
+	if l.Why != "" {
+		fmt.Fprintf(&b, "      %s: %s\n", l.Why, l.Detail)
+	}
+	for _, r := range l.Refusals {
+		b.WriteString(a.refusal(r))
+	}
+	return b.String()
+}
+
+func (a Answer) refusal(r place.Refusal) string {
+	s := fmt.Sprintf("      pool %s: %s: %s\n", r.Pool, r.Why, r.Detail)
+	total, gone := a.offerings(r.Pool), 0
+	var parts []string
+	for _, x := range r.Removed {
+		gone += x.Offerings
+		parts = append(parts, fmt.Sprintf("%s %d", x.Why, x.Offerings))
+	}
+	if len(parts) > 0 {
+		s += fmt.Sprintf("          removed %d of %s: %s\n", gone, count(total, "offering"), strings.Join(parts, ", "))
+	}
+	return s
+}
+
+// some names the first of a list and counts the rest.
+func some(list []string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+}
+
+// natural orders names as people count: web-2 before web-10.
+func natural(a, b string) int {
+	stemA, stemB := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
+	return cmp.Or(strings.Compare(stemA, stemB), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+func sorted(list []string) []string {
+	slices.SortFunc(list, natural)
+	return list
+}

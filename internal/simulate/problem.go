@@ -1,0 +1,101 @@
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxProblems bounds how many problems are told at once; the rest is counted. More than a screen nobody reads.
+const maxProblems = 40
+
+// Problem is one thing that is wrong with the input.
+type Problem struct {
+	File string
+	Line int // from 1; 0 = the file as a whole, or no file at all
+	// What is wrong, and what to Do about it.
+	What, Do string
+}
+
+// String prints "file:12: what is wrong; what to do".
+func (p Problem) String() string {
+	s := p.What
+	if p.Do != "" {
+		s += "; " + p.Do
+	}
+	switch {
+	case p.Line > 0:
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, s)
+	case p.File != "":
+		return p.File + ": " + s
+	}
+	return s
+}
+
+// Invalid is the error for input that makes no sense: everything that is wrong with it, in the order of the input.
+type Invalid struct{ Problems []Problem }
+
+// Error prints one problem per line.
+func (e *Invalid) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the input cannot be used, %s:", count(len(e.Problems), "problem"))
+	for i, p := range e.Problems {
+		if i == maxProblems {
+			fmt.Fprintf(&b, "\n  and %d more", len(e.Problems)-i)
+			break
+		}
+		b.WriteString("\n  " + p.String())
+	}
+	return b.String()
+}
+
+// count prints "1 pod" and "2 pods".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// nearest returns the word that looks most like the given one, or "" when none looks alike.
+func nearest(word string, list []string) string {
+	best, at := "", max(2, len(word)/3)+1
+	for _, w := range slices.Sorted(slices.Values(list)) {
+		if d := distance(strings.ToLower(word), strings.ToLower(w)); d < at {
+			best, at = w, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete or replace. O(len(a) × len(b)).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := before
+			if a[i] != b[j] {
+				d = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
+
+// byPlace orders problems of one file by line; files keep their order.
+func byPlace(list []Problem, files []File) {
+	order := map[string]int{}
+	for i, f := range files {
+		order[f.Name] = i + 1
+	}
+	slices.SortStableFunc(list, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), cmp.Compare(a.Line, b.Line))
+	})
+}

@@ -1,0 +1,202 @@
+package simulate
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/worldtext"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// answerLine ends the world of a scenario; below it stands the answer that is expected.
+const answerLine = "----"
+
+// nouns are the words that a line of a world may begin with.
+func nouns() []string {
+	return []string{"class", "type", "pool", "node", "claim", "pod", "daemon", "pdb", "namespace"}
+}
+
+// textWorld gathers what scenarios say, line by line, so that every mistake is found and has its line.
+type textWorld struct {
+	world model.World
+	// at is where an object was written, by kind and key.
+	at map[string]origin
+	// class names the classes that were written, not implied.
+	class map[string]bool
+}
+
+type origin struct {
+	file string
+	line int
+}
+
+func newTextWorld() textWorld {
+	return textWorld{at: map[string]origin{}, class: map[string]bool{},
+		world: model.World{Catalogs: map[model.ClassRef]model.Catalog{}}}
+}
+
+// readText reads a world in the notation of worldtext, or a scenario: comment, command, world, "----", answer.
+func (in *input) readText(f File) {
+	lines := strings.Split(string(bytes.ReplaceAll(f.Text, []byte("\r\n"), []byte("\n"))), "\n")
+	scenario := false
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == answerLine }); i >= 0 {
+		lines, scenario = lines[:i], true
+	}
+	first := true
+	for i, line := range lines {
+		if c := strings.IndexByte(line, '#'); c >= 0 {
+			line = line[:c]
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		here := origin{f.Name, i + 1}
+		if first && !slices.Contains(nouns(), words[0]) && (scenario || words[0] == "simulate") {
+			in.command(words, here)
+		} else {
+			in.textLine(line, words, here)
+		}
+		first = false
+	}
+}
+
+// command reads the command of a scenario. One that is not ours only says which decider the scenario was written for.
+func (in *input) command(words []string, at origin) {
+	if words[0] != "simulate" {
+		return
+	}
+	for _, w := range words[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		if !slices.Contains([]string{"location", "pending"}, k) || v == "" {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("simulate does not know %q", w), "want location=REGION or pending=all|unschedulable"})
+			continue
+		}
+		in.args[k] = v
+	}
+}
+
+var lineNumber = regexp.MustCompile(`^line \d+: `)
+
+func (in *input) textLine(line string, words []string, at origin) {
+	w, err := worldtext.Parse(line)
+	if err != nil {
+		what := lineNumber.ReplaceAllString(err.Error(), "")
+		in.bad(Problem{at.file, at.line, what, advise(line, words, what)})
+		return
+	}
+	if words[0] != "class" {
+		w.Classes = nil // the class that needs not be written is filled in later
+	}
+	in.text.take(in, w, at)
+}
+
+var unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
+
+// advise says what could be meant.
+func advise(line string, words []string, what string) string {
+	if len(words) < 2 {
+		return "a line is a noun, a name and fields, like: pod web cpu=1"
+	}
+	if strings.HasSuffix(what, "unknown noun") {
+		var fitting []string
+		for _, n := range nouns() { // the parser is the judge of what the line could be
+			if _, err := worldtext.Parse(strings.Replace(line, words[0], n, 1)); err == nil {
+				fitting = append(fitting, n)
+			}
+		}
+		if n := nearest(words[0], fitting); n != "" {
+			return fmt.Sprintf("did you mean %q?", n)
+		}
+		return "want one of " + strings.Join(nouns(), ", ") + ", or is this not a scenario?"
+	}
+	if m := unknownField.FindStringSubmatch(what); m != nil {
+		for _, f := range slices.Sorted(slices.Values(fieldWords())) {
+			if distance(m[1], f) > 2 {
+				continue
+			}
+			// The parser is the judge of what a noun may have.
+			if _, err := worldtext.Parse(strings.Replace(line, " "+m[1], " "+f, 1)); err == nil {
+				return fmt.Sprintf("did you mean %q?", f)
+			}
+		}
+		return "fields are words or key=value without spaces; take it away"
+	}
+	return "correct the line"
+}
+
+// fieldWords are fields that are worth proposing.
+func fieldWords() []string {
+	return []string{"cpu", "memory", "ephemeral-storage", "pods", "zones", "price", "spot", "sold-out", "family", "class", "weight", "taint",
+		"startup-taint", "req", "replicas", "not-ready", "deleting", "expire", "grace", "pool", "type", "zone", "capacity-type", "cordoned",
+		"initialized", "provider-id", "created", "node", "is", "ns", "affinity", "tolerate", "needs", "waiting", "gated", "terminal",
+		"terminating", "mirror", "daemon", "critical", "priority", "allowed", "spread", "near", "apart", "prefer-node", "prefer-near",
+		"prefer-apart", "port", "volume"}
+}
+
+// take adds what one line said.
+func (t *textWorld) take(in *input, w model.World, at origin) {
+	for _, c := range w.Classes {
+		t.class[c.Ref.Name] = true
+	}
+	keep(in, at, &t.world.Pools, w.Pools)
+	keep(in, at, &t.world.Classes, w.Classes)
+	keep(in, at, &t.world.Claims, w.Claims)
+	keep(in, at, &t.world.Nodes, w.Nodes)
+	keep(in, at, &t.world.Pods, w.Pods)
+	keep(in, at, &t.world.Daemons, w.Daemons)
+	keep(in, at, &t.world.PDBs, w.PDBs)
+	keep(in, at, &t.world.Namespaces, w.Namespaces)
+	keep(in, at, &t.world.Attachments, w.Attachments)
+	for _, ref := range slices.SortedFunc(maps.Keys(w.Catalogs), compareRefs) {
+		t.takeTypes(in, w.Catalogs[ref], at)
+	}
+}
+
+// keep adds objects and refuses the second of a name in one file.
+func keep[T model.Object](in *input, at origin, list *[]T, more []T) {
+	for _, o := range more {
+		for _, wrong := range nonsense(o) {
+			in.bad(Problem{at.file, at.line, wrong, "correct the line"})
+		}
+		key := fmt.Sprintf("%T %s", o, o.ObjectKey())
+		before, had := in.text.at[key]
+		in.text.at[key] = at
+		if !had {
+			*list = append(*list, o)
+			continue
+		}
+		if before.file == at.file {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("%s is written in line %d already", strings.TrimPrefix(key, "model."), before.line), "give it another name"})
+		}
+		i := slices.IndexFunc(*list, func(x T) bool { return x.ObjectKey() == o.ObjectKey() })
+		(*list)[i] = o
+	}
+}
+
+func (t *textWorld) takeTypes(in *input, c model.Catalog, at origin) {
+	have := t.world.Catalogs[c.Class]
+	have.Class, have.Epoch = c.Class, 1
+	for _, n := range c.Types {
+		if len(n.Offerings) == 0 {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("type %s has no price, so nobody sells it", n.Name), "add price=0.10 or spot=0.02"})
+		}
+		key := "type " + c.Class.Name + "/" + n.Name
+		if before, had := t.at[key]; had && before.file == at.file {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("type %s is written in line %d already", n.Name, before.line), "give it another name"})
+		}
+		t.at[key] = at
+		have.Types = slices.DeleteFunc(have.Types, func(x model.InstanceType) bool { return x.Name == n.Name })
+		have.Types = append(have.Types, n)
+	}
+	slices.SortFunc(have.Types, func(a, b model.InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	t.world.Catalogs[c.Class] = have
+}
+
+func compareRefs(a, b model.ClassRef) int {
+	return strings.Compare(a.Group+"/"+a.Kind+"/"+a.Name, b.Group+"/"+b.Kind+"/"+b.Name)
+}
