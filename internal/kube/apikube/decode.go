@@ -14,6 +14,7 @@ import (
 	"github.com/karpenter-aks/karpenter/api/azure/v1alpha2"
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // ErrKind says that an object is of a kind that no decider looks at.
@@ -35,7 +36,7 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 		return nil, fmt.Errorf("apikube: %w", err)
 	}
 	r := &Reader{
-		f:      &following{sink: sink, failures: map[string]int{}, volumes: newVolumes()},
+		f:      &following{sink: sink, failures: map[string]int{}},
 		known:  map[schema.GroupVersionKind]kind{},
 		decode: kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{Strict: true}),
 	}
@@ -66,7 +67,7 @@ func (r *Reader) Read(object []byte) (unknown []string, err error) {
 	}
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	k.tell(r.f, o, false)
+	r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
 	return unknown, nil
 }
 
