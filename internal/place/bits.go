@@ -62,3 +62,20 @@ func (s set) each(f func(i int)) {
 		}
 	}
 }
+
+// next returns the smallest member that is at least from, or -1.
+func (s set) next(from int) int {
+	w := from / 64
+	if w >= len(s) {
+		return -1
+	}
+	if x := s[w] >> (from % 64); x != 0 {
+		return from + bits.TrailingZeros64(x)
+	}
+	for w++; w < len(s); w++ {
+		if s[w] != 0 {
+			return w*64 + bits.TrailingZeros64(s[w])
+		}
+	}
+	return -1
+}

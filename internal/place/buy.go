@@ -24,6 +24,7 @@ const (
 
 // buyer turns the bins of one tier into purchases.
 type buyer struct {
+	d       *decision
 	sellers []*seller
 	groups  []*group
 	choices []choice
@@ -52,9 +53,7 @@ func (b *buyer) purchases(d *draft) (out []Purchase, given int) {
 		}
 		given++
 		for _, l := range x.loads {
-			lot := b.groups[l.group].lots[b.choices[x.choice].seller]
-			lot.ok = newSet(len(lot.ok) * 64)
-			lot.refusal.Why, lot.refusal.Detail = model.WhyMinValues, "too few offerings remain for the pod to choose from"
+			b.d.giveUp(b.groups[l.group], b.sellers[b.choices[x.choice].seller])
 		}
 	}
 	return out, given
@@ -67,7 +66,7 @@ func (b *buyer) candidates(x bin) (set, require.Set) {
 	need := make(vec, len(c.room))
 	ok := slices.Clone(s.base)
 	for _, l := range x.loads {
-		ok = ok.and(b.groups[l.group].lots[s.id].ok)
+		ok = ok.and(b.d.lotOf(s, b.groups[l.group].form).ok)
 		need.take(b.groups[l.group].size, -l.n)
 	}
 	allowed := c.cost.clone()
@@ -83,7 +82,7 @@ func (b *buyer) candidates(x bin) (set, require.Set) {
 	// Of alternatives, a group takes the first that the cheapest offering meets; the claim then asks for it.
 	own := s.own
 	for _, l := range x.loads {
-		for _, t := range b.groups[l.group].lots[s.id].terms {
+		for _, t := range b.d.lotOf(s, b.groups[l.group].form).terms {
 			if m := s.shelf.filter(fits, t); fits.first() >= 0 && m.has(fits.first()) {
 				fits, own = m, own.And(t)
 				break
@@ -93,15 +92,25 @@ func (b *buyer) candidates(x bin) (set, require.Set) {
 	return fits, own
 }
 
+// giveUp closes the seller to the group: too few offerings remain there for its pods to choose from.
+func (d *decision) giveUp(g *group, s *seller) {
+	f := *g.form
+	f.lots = slices.Clone(f.lots)
+	f.lots[s.id] = &lot{ok: newSet(len(s.shelf.items))}
+	g.form = &f
+	if g.given == nil {
+		g.given = map[int]string{}
+	}
+	g.given[s.id] = "too few offerings remain for the pod to choose from"
+}
+
 func (b *buyer) purchase(x bin) (Purchase, bool) {
 	c := b.choices[x.choice]
 	s := b.sellers[c.seller]
 	fits, own := b.candidates(x)
 	var pods model.Resources
 	for _, l := range x.loads {
-		for range l.n {
-			pods = pods.Add(b.groups[l.group].requests)
-		}
+		pods = pods.Add(times(b.groups[l.group].requests, l.n))
 	}
 	order := slices.Clone(c.company)
 	fits.each(func(i int) { order = append(order, i) })
@@ -126,7 +135,12 @@ func (b *buyer) purchase(x bin) (Purchase, bool) {
 		s.left[j] -= most[j]
 	}
 	for _, l := range x.loads {
-		for _, pod := range b.groups[l.group].take(l.n) {
+		g := b.groups[l.group]
+		n := l.n
+		if g.bundled {
+			n = len(g.pods) - g.next
+		}
+		for _, pod := range g.take(n) {
 			p.Pods = append(p.Pods, pod.Key())
 		}
 	}

@@ -15,15 +15,15 @@ type choice struct {
 	price  int64 // micro-dollars per hour
 	room   vec
 	cost   vec // of the seller's limits
-	takes  set // groups that it accepts
+	takes  set // forms that it accepts, by position in the packer
 	free   int // flavour of the open labels; see flavours
 	// company are the offerings that together meet minValues and all hold what fits into room; nil without minValues.
 	company []int
 }
 
-// newChoices lists what the sellers of one tier can sell to the groups, without anything that another choice beats.
-// O(offerings × groups + kinds²).
-func newChoices(tier []*seller, groups []*group) []choice {
+// newChoices lists what the sellers of one tier can sell to the forms, without anything that another choice beats.
+// O(offerings × forms + kinds²).
+func newChoices(tier []*seller, groups []*form) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.id, groups) {
@@ -38,11 +38,11 @@ func newChoices(tier []*seller, groups []*group) []choice {
 
 // flavours lists the distinct ways in which groups narrow labels that nodes of the seller may have either way. The
 // first is "not at all".
-func flavours(id int, groups []*group) []require.Set {
+func flavours(id int, groups []*form) []require.Set {
 	out := []require.Set{{}}
 	for _, g := range groups {
 		l := g.lots[id]
-		if l.ok.first() < 0 || len(l.free.Keys()) == 0 {
+		if l == nil || l.ok.first() < 0 || len(l.free.Keys()) == 0 {
 			continue
 		}
 		text := l.free.String()
@@ -54,12 +54,12 @@ func flavours(id int, groups []*group) []require.Set {
 }
 
 // kinds groups the offerings of one seller and flavour by what they hold and whom they accept, keeping the cheapest.
-func (s *seller) kinds(like choice, flavour require.Set, groups []*group) []choice {
+func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choice {
 	n := len(s.shelf.items)
 	masks := make([]set, n)
 	for gi, g := range groups {
 		l := g.lots[like.seller]
-		if l.ok.first() < 0 || !l.free.Contains(flavour) {
+		if l == nil || l.ok.first() < 0 || !l.free.Contains(flavour) {
 			continue
 		}
 		s.affordable(l).each(func(i int) {

@@ -9,29 +9,30 @@ import (
 
 // Decide says where the pods should go. It first uses what is paid for, then asks pools from heavy to light; pools of equal
 // weight compete on price. With no pods given it places every waiting pod and, so that their places exist before they
-// need them, the pods of nodes that are leaving. Cost: about O(pods log pods + pools × offerings × groups + search), the search
-// bounded by Input.Limit.
+// need them, the pods of nodes that are leaving. Cost: about O(pods log pods + running pods + pools × offerings × forms + search), the
+// search bounded by Input.Limit.
 func Decide(in Input) Plan {
-	d := &decision{in: in}
 	pods := in.Pods
 	if len(pods) == 0 {
 		pods = Waiting(in.World)
 	}
-	d.steps, d.most = cmp.Or(in.Limit, DefaultLimit), cmp.Or(in.MaxOptions, DefaultMaxOptions)
-	if d.groups = newGroups(pods); len(d.groups) == 0 {
-		return d.plan
+	if len(pods) == 0 {
+		return Plan{}
 	}
-	names := newDims(d.groups, in.World.Daemons)
-	for _, g := range d.groups {
-		g.size = names.vec(g.requests)
+	last := &decision{}
+	for try := range maxAttempts {
+		d := &decision{in: in, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
+		d.run(pods)
+		if !d.again(last) {
+			return d.plan
+		}
+		last = d
 	}
-	d.reuse(newSlots(in.World, names))
-	if slices.ContainsFunc(d.groups, func(g *group) bool { return g.waiting() > 0 }) {
-		d.buy(newSellers(in.World, names))
-	}
-	d.explain()
-	return d.plan
+	return last.plan
 }
+
+// maxAttempts bounds how often a decision is made anew because machines that pods counted on could not be bought.
+const maxAttempts = 5
 
 // Waiting lists the pods that need a place: those that wait for a node we could buy, and those whose node is leaving.
 // The latter are left out while nothing may move them (do-not-disrupt, or a disruption budget that allows nobody to
@@ -78,37 +79,100 @@ type decision struct {
 	in      Input
 	plan    Plan
 	groups  []*group
+	buying  []*group // made of groups, for packing
+	forms   forms
+	slots   []*slot
 	sellers []*seller
+	topo    *topology
+	portIPs map[string][]string
+	bundles []*bundle
 	steps   int
 	most    int
+	// caps bounds, per group and cell, how many pods machines may be bought for; learnt from the attempt before.
+	caps map[capKey]int
+	// failed counts, likewise, pods for which no machine could be bought although that was counted on.
+	failed map[capKey]int
+	// fresh is set when machines will be bought: empty ones, which spread over hosts measures from. usedLow is set when the
+	// opposite was counted on.
+	fresh, usedLow bool
+	// strict is set on the last attempt: nothing is bought for pods with ties.
+	strict bool
+	// wishes is set when soft constraints are tried as if they were hard.
+	wishes bool
 }
 
-// reuse nominates pods to capacity that is paid for: first each where it was planned to go, then the rest by size, each
-// to the first slot that takes it.
-func (d *decision) reuse(slots []*slot) {
-	d.reusePlanned(slots)
+type capKey struct{ group, cell string }
+
+// run makes one attempt.
+func (d *decision) run(pods []model.Pod) {
+	w := &d.in.World
+	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
+	d.groups = newGroups(pods, newClasser(pods, w.Pods))
+	names := newDims(d.groups, w.Daemons)
 	for _, g := range d.groups {
-		if g.why != "" {
-			continue
+		terms, why, detail := terms(*g.first())
+		g.size = names.vec(g.requests)
+		for _, v := range g.first().Volumes {
+			if i := slices.Index(names, attachPrefix+v.Driver); i >= 0 {
+				g.size[i]++
+			}
 		}
-		for _, s := range slots {
-			if g.waiting() == 0 {
-				break
-			}
-			n := s.free.times(g.size, g.waiting())
-			if n == 0 || !s.takes(g) {
-				continue
-			}
-			s.free.take(g.size, n)
-			for _, p := range g.take(n) {
-				d.plan.Fits = append(d.plan.Fits, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
-			}
+		if g.why, g.detail = why, detail; why == "" {
+			g.form = d.forms.get(terms, [][]model.Toleration{g.tolerations}, g.size)
 		}
 	}
+	d.slots, d.sellers = newSlots(*w, names), newSellers(*w, names)
+	d.topo = newTopology(*w)
+	d.notePorts()
+	d.tie(d.slots)
+	d.reusePlanned()
+	d.seatAll()
+	d.buying = d.purchaseGroups()
+	d.buy()
+	d.failed = map[capKey]int{}
+	for _, x := range d.buying {
+		if x.waiting() > 0 && x.of.tied() {
+			d.failed[capKey{x.of.key, x.cell.key()}] += len(x.pods) - x.next
+		}
+	}
+	d.explain()
 }
 
-func (d *decision) reusePlanned(slots []*slot) {
-	if !slices.ContainsFunc(slots, func(s *slot) bool { return len(s.planned) > 0 }) {
+// again reports whether another attempt is needed, and notes what it must know.
+func (d *decision) again(last *decision) bool {
+	if d.strict {
+		return false
+	}
+	again := false
+	if d.usedLow && !d.fresh && len(d.plan.Buy) > 0 {
+		d.fresh, again = true, true
+	}
+	caps := map[capKey]int{}
+	for k, n := range last.caps {
+		caps[k] = n
+	}
+	for k, n := range d.failed {
+		asked := 0
+		for _, g := range d.groups {
+			if g.key == k.group {
+				for _, p := range g.parts {
+					if p.c.key() == k.cell {
+						asked += p.n
+					}
+				}
+			}
+		}
+		if to := max(0, asked-n); to < asked {
+			caps[k], again = to, true
+		}
+	}
+	d.caps = caps
+	return again
+}
+
+// reusePlanned nominates pods to the claims that were bought for them, as long as that is right.
+func (d *decision) reusePlanned() {
+	if !slices.ContainsFunc(d.slots, func(s *slot) bool { return len(s.planned) > 0 }) {
 		return
 	}
 	of := map[model.PodKey]*group{}
@@ -119,34 +183,46 @@ func (d *decision) reusePlanned(slots []*slot) {
 			}
 		}
 	}
-	done := map[model.PodKey]bool{}
-	for _, s := range slots {
-		for _, k := range s.planned {
-			g := of[k]
-			if g == nil || done[k] || s.free.times(g.size, 1) == 0 || !s.takes(g) {
-				continue
+	for range maxPasses {
+		done := map[model.PodKey]bool{}
+		for i, s := range d.slots {
+			rest := s.planned[:0:0]
+			for _, k := range s.planned {
+				g := of[k]
+				if g == nil || done[k] {
+					continue
+				}
+				if g.tied() && g.among == nil {
+					d.cellsFor(g)
+				}
+				if s.free.times(g.size, 1) == 0 || !s.takes(g.form) || !d.stands(g, d.topo.spots[s.spot].doms, false) {
+					rest = append(rest, k)
+					continue
+				}
+				done[k] = true
+				at := slices.IndexFunc(g.pods[g.next:], func(p *model.Pod) bool { return p.Key() == k })
+				if at < 0 {
+					continue
+				}
+				p := g.pods[g.next+at]
+				copy(g.pods[g.next+1:g.next+at+1], g.pods[g.next:g.next+at])
+				g.pods[g.next] = p
+				d.sit(g, int32(i), 1)
 			}
-			done[k] = true
-			s.free.take(g.size, 1)
-			d.plan.Fits = append(d.plan.Fits, Nomination{Pod: k, Node: s.node, Claim: s.claim})
+			s.planned = rest
 		}
-	}
-	for _, g := range d.groups {
-		g.pods = slices.DeleteFunc(g.pods, func(p model.Pod) bool { return done[p.Key()] })
+		if len(done) == 0 {
+			return
+		}
 	}
 }
 
 // buy asks the pools, tier by tier.
-func (d *decision) buy(sellers []*seller) {
-	d.sellers = sellers
-	for _, g := range d.groups {
-		if g.why != "" || g.waiting() == 0 {
-			continue
-		}
-		for _, s := range sellers {
-			g.lots = append(g.lots, newLot(s, g))
-		}
+func (d *decision) buy() {
+	if len(d.buying) == 0 {
+		return
 	}
+	sellers := d.sellers
 	for from := 0; from < len(sellers); {
 		to := from
 		for to < len(sellers) && sellers[to].pool.Weight == sellers[from].pool.Weight {
@@ -172,20 +248,27 @@ func (d *decision) tier(tier []*seller) int {
 	var groups []*group
 	var want []int
 	p := &packer{steps: d.steps}
-	for _, g := range d.groups {
-		if g.waiting() > 0 && slices.ContainsFunc(tier, func(s *seller) bool { return g.why == "" && g.lots[s.id].ok.first() >= 0 }) {
+	for _, g := range d.buying {
+		if g.waiting() > 0 && slices.ContainsFunc(tier, func(s *seller) bool { return d.lotOf(s, g.form).ok.first() >= 0 }) {
 			groups, want, p.sizes = append(groups, g), append(want, g.waiting()), append(p.sizes, g.size)
 		}
 	}
-	if p.choices = newChoices(tier, groups); len(p.choices) == 0 {
+	if len(groups) == 0 {
+		return 0
+	}
+	kinds := p.classify(groups)
+	if p.choices = newChoices(tier, kinds); len(p.choices) == 0 {
 		return 0
 	}
 	for _, s := range d.sellers {
 		p.limits = append(p.limits, s.left.clone())
 	}
 	best := p.pack(want)
+	if best.missed > 0 {
+		best = p.important(best, want, groups)
+	}
 	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut
-	b := &buyer{sellers: d.sellers, groups: groups, choices: p.choices, most: d.most, spare: p.remaining(best.bins)}
+	b := &buyer{d: d, sellers: d.sellers, groups: groups, choices: p.choices, most: d.most, spare: p.remaining(best.bins)}
 	bought, given := b.purchases(best)
 	d.plan.Buy = append(d.plan.Buy, bought...)
 	return given
@@ -194,35 +277,52 @@ func (d *decision) tier(tier []*seller) int {
 // explain says of every pod without a place why each pool refused it, and puts the lists in order.
 func (d *decision) explain() {
 	slices.SortFunc(d.plan.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
+	for _, x := range d.buying {
+		d.explainPods(x, x.of, x.take(x.waiting()))
+	}
 	for _, g := range d.groups {
-		if g.waiting() == 0 {
-			continue
-		}
-		l := Leftover{Why: g.why, Detail: g.detail}
-		if g.why == "" {
-			for _, s := range d.sellers {
-				l.Refusals = append(l.Refusals, d.refusal(s, g))
-			}
-			if len(d.sellers) == 0 {
-				l.Why, l.Detail = model.WhyNoPools, "there is no pool to buy from"
-			}
-		}
-		for _, p := range g.take(g.waiting()) {
-			l.Pod = p.Key()
-			d.plan.Left = append(d.plan.Left, l)
-		}
+		d.explainPods(g, g, g.pods[g.next+g.asked:])
 	}
 	slices.SortFunc(d.plan.Left, func(a, b Leftover) int { return compareKeys(a.Pod, b.Pod) })
 }
 
+// explainPods explains pods of g that go nowhere; x is g, or the part of it that could not be bought for.
+func (d *decision) explainPods(x, g *group, pods []*model.Pod) {
+	if len(pods) == 0 {
+		return
+	}
+	l := Leftover{Why: g.why, Detail: g.detail}
+	if g.why == "" {
+		for _, s := range d.sellers {
+			l.Refusals = append(l.Refusals, d.refusal(s, x, g))
+		}
+		if len(d.sellers) == 0 {
+			l.Why, l.Detail = model.WhyNoPools, "there is no pool to buy from"
+		}
+	}
+	for _, p := range pods {
+		l.Pod = p.Key()
+		d.plan.Left = append(d.plan.Left, l)
+	}
+}
+
 // refusal says why one pool could not take one more pod of the group.
-func (d *decision) refusal(s *seller, g *group) Refusal {
-	l := g.lots[s.id]
+func (d *decision) refusal(s *seller, x, g *group) Refusal {
+	l := newLot(s, g.form, g.size)
 	if l.refusal.Why != "" {
 		return l.refusal
 	}
 	r := l.refusal
 	r.Removed = slices.Clone(r.Removed)
+	if x == g && g.tied() && g.buys {
+		r.Why, r.Detail = d.tieText(s, g, l)
+		r.Removed = append(r.Removed, Removed{r.Why, l.ok.count()})
+		return r
+	}
+	if given := x.given[s.id]; given != "" {
+		r.Why, r.Detail = model.WhyMinValues, given
+		return r
+	}
 	rest := s.affordable(l)
 	var items []int
 	rest.each(func(i int) { items = append(items, i) })

@@ -81,7 +81,7 @@ func (e *search) trim() []int {
 		}
 		if groups == 1 {
 			// Of pods that are all alike, only how many fit tells machines apart.
-			k := c.room.times(e.sizes[only], e.want[only])
+			k := min(c.room.times(e.sizes[only], e.want[only]), e.bearable(nil, only))
 			c.room = make(vec, len(total))
 			c.room.take(e.sizes[only], -k)
 		}
@@ -137,7 +137,7 @@ func (e *search) solve(left []int, limits []vec) (best answer, ok bool) {
 	best, found := answer{}, false
 	for _, ci := range e.options {
 		c := &e.choices[ci]
-		if !c.takes.has(first) || e.bound && !limits[c.seller].covers(c.cost) {
+		if !e.takes(ci, first) || e.bound && !limits[c.seller].covers(c.cost) {
 			continue
 		}
 		t := &try{search: e, ci: ci, left: left, limits: limits, best: &best, found: &found}
@@ -179,8 +179,7 @@ func (t *try) fill(g int, room vec, loads []load) bool {
 	if t.budget--; t.budget < 0 {
 		return false
 	}
-	c := &t.choices[t.ci]
-	for g < len(t.left) && (t.left[g] == 0 || !c.takes.has(g) || room.times(t.sizes[g], 1) == 0) {
+	for g < len(t.left) && (t.left[g] == 0 || !t.takes(t.ci, g) || room.times(t.sizes[g], 1) == 0 || t.bearable(loads, g) == 0) {
 		g++
 	}
 	if g == len(t.left) {
@@ -188,9 +187,9 @@ func (t *try) fill(g int, room vec, loads []load) bool {
 	}
 	last := true
 	for h := g + 1; h < len(t.left); h++ {
-		last = last && (t.left[h] == 0 || !c.takes.has(h))
+		last = last && (t.left[h] == 0 || !t.takes(t.ci, h))
 	}
-	most := room.times(t.sizes[g], t.left[g])
+	most := min(room.times(t.sizes[g], t.left[g]), t.bearable(loads, g))
 	least := 0
 	if len(loads) == 0 {
 		least = 1

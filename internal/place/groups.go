@@ -3,49 +3,94 @@ package place
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// group is pods that are alike for scheduling: same requests, same selectors, same tolerations.
+// group is pods that are alike for scheduling: same requests, same selectors, same tolerations, same ties to others.
 type group struct {
 	key         string
-	pods        []model.Pod // by age, then name
+	pods        []*model.Pod // by age, then name
 	requests    model.Resources
 	tolerations []model.Toleration
-	// terms are the alternatives of what its machine must look like; at least one when why is empty.
-	terms []require.Set
+	priority    int32
+	// form is what its machine must look like; nil when why is set.
+	form *form
 	// why is set when the pods themselves are the reason that they go nowhere.
 	why    model.Why
 	detail string
+	rules
+	ports []*term
 
 	size vec
 	next int // pods[:next] have a place
-	// lots says, per seller (by index), what it can offer to the group.
-	lots []*lot
+	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
+	asked int
+	parts []part
+	among [][]int32
+	// buys is set when some machine on sale would hold a pod of the group, ties aside.
+	buys bool
+
+	// Groups made for packing know where they come from.
+	of      *group
+	cell    *cell
+	bundled bool
+	// given says, per seller (by index), why machines that were found had to be given up.
+	given map[int]string
 }
 
-func (g *group) waiting() int { return len(g.pods) - g.next }
+// waiting counts what packing has to place: pods, or one when all pods go together.
+func (g *group) waiting() int {
+	if g.bundled {
+		return min(1, len(g.pods)-g.next)
+	}
+	return len(g.pods) - g.next
+}
+
+// unseated counts pods that have neither a place nor a cell in which one is to be bought.
+func (g *group) unseated() int { return len(g.pods) - g.next - g.asked }
+
+func (g *group) first() *model.Pod { return g.pods[0] }
+
+func (g *group) nearHost() bool {
+	return slices.ContainsFunc(g.near.terms, func(x *term) bool { return x.key == host })
+}
+
+func (g *group) hostSpread() bool {
+	return slices.ContainsFunc(g.spread, func(r spreadRule) bool { return r.term.key == host })
+}
+
+func (g *group) boughtIn(c *cell) int {
+	n := 0
+	for _, p := range g.parts {
+		if p.c == c {
+			n += p.n
+		}
+	}
+	return n
+}
 
 // take hands out the next n pods of the group, who have a place from now on.
-func (g *group) take(n int) []model.Pod {
+func (g *group) take(n int) []*model.Pod {
 	out := g.pods[g.next : g.next+n]
 	g.next += n
 	return out
 }
 
-// newGroups sorts pods into groups, large ones first: by cpu, then memory, then the text of the class.
-func newGroups(pods []model.Pod) []*group {
-	pods = slices.Clone(pods)
-	slices.SortStableFunc(pods, func(a, b model.Pod) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
-			strings.Compare(a.UID, b.UID))
-	})
+// newGroups sorts pods into groups: important ones first, then large ones (by cpu, then memory), then by the text of the class.
+func newGroups(list []model.Pod, k *classer) []*group {
+	pods := make([]*model.Pod, len(list))
+	sorted := true
+	for i := range list {
+		pods[i] = &list[i]
+		sorted = sorted && (i == 0 || byAge(pods[i-1], pods[i]) <= 0)
+	}
+	if !sorted {
+		slices.SortStableFunc(pods, byAge)
+	}
 	byKey := map[string]*group{}
 	var out []*group
 	seen := make(map[model.PodKey]bool, len(pods))
@@ -55,83 +100,32 @@ func newGroups(pods []model.Pod) []*group {
 			continue
 		}
 		seen[p.Key()] = true
-		buf = appendClass(buf[:0], p)
+		buf = k.appendClass(buf[:0], p)
 		g := byKey[string(buf)]
 		if g == nil {
-			g = newGroup(string(buf), p)
+			g = &group{key: string(buf), requests: p.Requests, tolerations: p.Tolerations, priority: p.Priority}
 			byKey[g.key] = g
 			out = append(out, g)
 		}
 		g.pods = append(g.pods, p)
 	}
 	slices.SortFunc(out, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.requests.CPU, a.requests.CPU), cmp.Compare(b.requests.Memory, a.requests.Memory), strings.Compare(a.key, b.key))
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.requests.CPU, a.requests.CPU),
+			cmp.Compare(b.requests.Memory, a.requests.Memory), strings.Compare(a.key, b.key))
 	})
 	return out
 }
 
-// appendClass writes everything about the pod that scheduling looks at. Lengths are written before texts, so that no two
-// different pods write the same.
-func appendClass(b []byte, p model.Pod) []byte {
-	text := func(s string) {
-		b = strconv.AppendInt(b, int64(len(s)), 10)
-		b = append(append(b, ':'), s...)
-	}
-	num := func(n int64) { b = append(strconv.AppendInt(b, n, 10), ' ') }
-	r := p.Requests
-	num(r.CPU)
-	num(r.Memory)
-	num(r.Ephemeral)
-	num(r.Pods)
-	if len(r.Extended) > 0 {
-		for _, k := range slices.Sorted(maps.Keys(r.Extended)) {
-			text(k)
-			num(r.Extended[k])
-		}
-	}
-	b = append(b, '|')
-	if len(p.NodeSelector) > 0 {
-		for _, k := range slices.Sorted(maps.Keys(p.NodeSelector)) {
-			text(k)
-			text(p.NodeSelector[k])
-		}
-	}
-	for _, t := range p.Affinity {
-		b = append(b, '/')
-		for _, q := range t {
-			text(q.Key)
-			text(string(q.Op))
-			num(int64(len(q.Values)))
-			for _, v := range q.Values {
-				text(v)
-			}
-		}
-	}
-	b = append(b, '|')
-	for _, t := range p.Tolerations {
-		text(t.Key)
-		text(t.Op)
-		text(t.Value)
-		text(string(t.Effect))
-	}
-	b = append(b, '|')
-	for _, n := range p.Needs {
-		text(string(n))
-	}
-	return b
-}
-
-func newGroup(key string, p model.Pod) *group {
-	g := &group{key: key, requests: p.Requests, tolerations: p.Tolerations}
-	g.terms, g.why, g.detail = terms(p)
-	return g
+func byAge(a, b *model.Pod) int {
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
+		strings.Compare(a.UID, b.UID))
 }
 
 // terms returns the alternatives of the pod's node selector and required node affinity that do not contradict
 // themselves, or why there is none.
 func terms(p model.Pod) (out []require.Set, why model.Why, detail string) {
-	if len(p.Needs) > 0 {
-		return nil, p.Needs[0], needText(p.Needs[0])
+	if w := undecided(p); w != "" {
+		return nil, w, needText(w)
 	}
 	for _, t := range p.Affinity {
 		for _, q := range t {
@@ -148,6 +142,20 @@ func terms(p model.Pod) (out []require.Set, why model.Why, detail string) {
 			if len(t) > 0 {
 				all = append(all, sel.And(require.New(t)))
 			}
+		}
+	}
+	for _, v := range p.Volumes {
+		if v.Terms == nil {
+			continue
+		}
+		var with []require.Set
+		for _, s := range all {
+			for _, t := range v.Terms {
+				with = append(with, s.And(require.New(t)))
+			}
+		}
+		if all = with; len(all) > maxAlternatives {
+			return nil, model.WhyVolumes, fmt.Sprintf("its volumes have more than %d alternatives", maxAlternatives)
 		}
 	}
 	if len(all) == 0 {
@@ -172,6 +180,22 @@ func terms(p model.Pod) (out []require.Set, why model.Why, detail string) {
 		return nil, model.WhyPoolOptOut, "the pod asks not to run on nodes of any pool"
 	}
 	return nil, model.WhyMixedOSOrArch, detail
+}
+
+// maxAlternatives bounds how many combinations of volumes' and affinity's alternatives one pod may have.
+const maxAlternatives = 256
+
+// undecided names the first thing that the pod asks for and that is not decided: what needs lists and no field of the pod says.
+func undecided(p model.Pod) model.Why {
+	for _, n := range p.Needs {
+		switch {
+		case n == model.WhyTopologySpread && len(p.Spread) > 0, n == model.WhyPodAffinity && len(p.PodAffinity)+len(p.PodAntiAffinity) > 0,
+			n == model.WhyVolumes && len(p.Volumes) > 0, n == model.WhyHostPorts && len(p.HostPorts) > 0:
+			continue
+		}
+		return n
+	}
+	return ""
 }
 
 func known(op model.Operator) bool {

@@ -15,8 +15,7 @@ const (
 
 // improve makes a draft cheaper where that is easy: smaller machines for what is on them, and better ways to pack the pods
 // of the one to three most wasteful machines. The result is never worse.
-func (p *packer) improve(d *draft, want []int) *draft {
-	worth := p.worths(want)[1]
+func (p *packer) improve(d *draft, want []int, worth []int64) *draft {
 	d = p.rightsize(d, want)
 	for range maxRounds {
 		slices.SortStableFunc(d.bins, func(a, b bin) int { return cmp.Compare(p.waste(b, worth), p.waste(a, worth)) })
@@ -100,10 +99,11 @@ func (p *packer) repack(d *draft, pick []int, worth []int64) []bin {
 			sub[l.group] += l.n
 		}
 	}
-	q := &packer{sizes: p.sizes, choices: p.choices, members: p.members, limits: p.remaining(keep), steps: p.steps}
+	q := *p
+	q.limits, q.cut = p.remaining(keep), false
 	next := q.exact(sub, smallExact)
 	if next == nil {
-		next = q.rightsize(q.fill(sub, worth, byFit), sub)
+		next = q.rightsize(q.fill(sub, worth), sub)
 	}
 	p.steps = q.steps
 	p.cut = p.cut || q.cut

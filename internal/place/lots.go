@@ -8,11 +8,11 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// lot is what one seller can offer to one group.
+// lot is what one seller can offer to pods of one form.
 type lot struct {
-	// ok are the available offerings that the group accepts and of which each holds at least one of its pods.
+	// ok are the available offerings that the form accepts; of which each holds the size that was asked about, if one was.
 	ok set
-	// terms are the alternatives of the group that agree with free.
+	// terms are the alternatives of the form that agree with free.
 	terms []require.Set
 	// free narrows labels on which nodes of this pool may go either way; groups may share a machine only when they agree.
 	free require.Set
@@ -20,14 +20,15 @@ type lot struct {
 	refusal Refusal
 }
 
-// newLot asks one seller about one group. Constraints are applied in a fixed order, and what each takes away is counted.
-func newLot(s *seller, g *group) *lot {
+// newLot asks one seller about one form, and, when size is not nil, about one size. Constraints are applied in a fixed order, and
+// what each takes away is counted.
+func newLot(s *seller, g *form, size vec) *lot {
 	l := &lot{refusal: Refusal{Pool: s.pool.Name}}
 	if s.closed.Why != "" {
 		l.refusal = s.closed
 		return l
 	}
-	if x, bad := model.Untolerated(s.pool.Taints, g.tolerations); bad {
+	if x, bad := g.untolerated(s.pool.Taints); bad {
 		l.refusal.Why, l.refusal.Detail = model.WhyTaint, fmt.Sprintf("taint %s is not tolerated", x)
 		l.refusal.Removed = []Removed{{model.WhyTaint, len(s.shelf.items)}}
 		return l
@@ -49,7 +50,7 @@ func newLot(s *seller, g *group) *lot {
 		labels.or(match)
 		holds := newSet(len(s.shelf.items))
 		match.each(func(i int) {
-			if s.room[i].covers(g.size) {
+			if size == nil || s.room[i].covers(size) {
 				holds.add(i)
 			}
 		})
@@ -62,7 +63,7 @@ func newLot(s *seller, g *group) *lot {
 	case labels.first() < 0:
 		l.refusal.Why, l.refusal.Detail = model.WhyNodeSelector, detail
 	case fits.first() < 0:
-		l.refusal.Why, l.refusal.Detail = model.WhyResources, s.sizeText(labels, g)
+		l.refusal.Why, l.refusal.Detail = model.WhyResources, s.sizeText(labels, size)
 	case l.ok.first() < 0:
 		l.remove(model.WhyUnavailable, fits.count())
 		l.refusal.Why, l.refusal.Detail = model.WhyUnavailable, s.soldOutText(fits)
@@ -146,14 +147,23 @@ func (s *seller) machineText(t require.Set) string {
 }
 
 // sizeText names the resource of which even the roomiest offering has too little.
-func (s *seller) sizeText(from set, g *group) string {
-	var most model.Resources
-	from.each(func(i int) { most = most.Max(s.shelf.items[i].t.Allocatable.Sub(s.overhead[i])) })
-	if n := g.requests.Short(most); n != "" {
-		return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons", n,
-			model.FormatQuantity(n, g.requests.Get(n)), model.FormatQuantity(n, max(0, most.Get(n))))
+func (s *seller) sizeText(from set, size vec) string {
+	most := make(vec, len(size))
+	from.each(func(i int) {
+		for j, v := range s.room[i] {
+			most[j] = max(most[j], v)
+		}
+	})
+	for j, n := range s.names {
+		if size[j] > most[j] {
+			if driver, ok := strings.CutPrefix(n, attachPrefix); ok {
+				return fmt.Sprintf("attaches %d volumes of %s but no offering can attach more than %d", size[j], driver, most[j])
+			}
+			return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons", n,
+				model.FormatQuantity(n, size[j]), model.FormatQuantity(n, max(0, most[j])))
+		}
 	}
-	return fmt.Sprintf("needs %s, and no single offering has that much of everything beside its daemons", g.requests)
+	return fmt.Sprintf("needs %s, and no single offering has that much of everything beside its daemons", s.names.resources(size))
 }
 
 // maxNamed bounds how many offerings a text names.

@@ -33,7 +33,11 @@ func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
 	if len(out) > 0 {
 		return out, Refusal{}
 	}
-	s := &seller{shelf: sh, overhead: make([]model.Resources, len(sh.items))}
+	names := newDims([]*group{{requests: claim.Requests, pods: []*model.Pod{{}}}}, nil)
+	s := &seller{shelf: sh, names: names}
+	for _, it := range sh.items {
+		s.room = append(s.room, names.vec(it.t.Allocatable))
+	}
 	for _, x := range []Removed{{model.WhyRequirements, len(sh.items) - matching.count()}, {model.WhyResources, matching.count() - fitting.count()},
 		{model.WhyUnavailable, fitting.count()}} {
 		if x.Offerings > 0 {
@@ -46,7 +50,7 @@ func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
 	case matching.first() < 0:
 		r.Why, r.Detail = model.WhyRequirements, "the claim's requirements exclude every offering: "+want.String()
 	case fitting.first() < 0:
-		r.Why, r.Detail = model.WhyResources, s.sizeText(matching, &group{requests: claim.Requests})
+		r.Why, r.Detail = model.WhyResources, s.sizeText(matching, names.vec(claim.Requests))
 	default:
 		r.Why, r.Detail = model.WhyUnavailable, s.soldOutText(fitting)
 	}

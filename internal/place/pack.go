@@ -2,7 +2,6 @@ package place
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 )
 
@@ -28,16 +27,84 @@ func (d *draft) better(o *draft) bool {
 	return cmp.Or(cmp.Compare(d.missed, o.missed), cmp.Compare(d.price, o.price), cmp.Compare(len(d.bins), len(o.bins))) < 0
 }
 
-// packer packs waiting pods of some groups into machines of some choices. All its amounts are integers, and every
-// answer depends on their values only.
+// packer packs waiting pods of some groups into machines of some choices. Every answer depends on the values of its input only.
 type packer struct {
 	sizes   []vec // per group
+	kind    []int // per group: position of its form in the sets of choices
+	ties    [][]knot
+	knots   int // how many different counts ties speak of
 	choices []choice
 	limits  []vec // per seller: what is left
-	members [][]int
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.
 	steps int
 	cut   bool
+}
+
+// knot is a relation in packing: the count's number, what a pod adds to it, and the most that it bears.
+type knot struct{ at, adds, limit int32 }
+
+// classify numbers the forms of the groups and the counts that tie them on one machine.
+func (p *packer) classify(groups []*group) []*form {
+	var kinds []*form
+	kindOf := map[*form]int{}
+	at := map[*term]int32{}
+	users := map[*term]int{}
+	for _, g := range groups {
+		for _, r := range g.host {
+			if r.limit < noBound {
+				users[r.term]++
+			}
+		}
+	}
+	for _, g := range groups {
+		k, ok := kindOf[g.form]
+		if !ok {
+			k = len(kinds)
+			kindOf[g.form] = k
+			kinds = append(kinds, g.form)
+		}
+		p.kind = append(p.kind, k)
+		var ties []knot
+		for _, r := range g.host {
+			if users[r.term] == 0 {
+				continue // nobody minds
+			}
+			i, ok := at[r.term]
+			if !ok {
+				i = int32(len(at))
+				at[r.term] = i
+			}
+			ties = append(ties, knot{i, r.adds, r.limit})
+		}
+		p.ties = append(p.ties, ties)
+	}
+	p.knots = len(at)
+	return kinds
+}
+
+// takes reports whether machines of the choice suit the group.
+func (p *packer) takes(ci, g int) bool { return p.choices[ci].takes.has(p.kind[g]) }
+
+// bearable returns how many pods of group g may join the loads on one machine, as far as ties go.
+func (p *packer) bearable(loads []load, g int) int {
+	best := noCap
+	for _, t := range p.ties[g] {
+		n, limit := int32(0), t.limit
+		for _, l := range loads {
+			for _, o := range p.ties[l.group] {
+				if o.at == t.at {
+					n += o.adds * int32(l.n)
+					limit = min(limit, o.limit)
+				}
+			}
+		}
+		if t.adds > 0 {
+			best = min(best, int(max(0, limit-n)/t.adds))
+		} else if n > limit {
+			best = 0
+		}
+	}
+	return best
 }
 
 // spend takes n steps and reports whether there were any left.
@@ -50,28 +117,72 @@ func (p *packer) spend(n int) bool {
 	return true
 }
 
+// Bounds of the portfolio. Where there is much to pack, one guide is close to the best and the others are not worth their time.
+const (
+	fewPods     = 600
+	greedyShare = 8 // the part of the budget that the packing users know may take
+)
+
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
 func (p *packer) pack(want []int) *draft {
-	p.members = make([][]int, len(p.choices))
-	for ci, c := range p.choices {
-		c.takes.each(func(g int) { p.members[ci] = append(p.members[ci], g) })
-	}
 	if d := p.exact(want, p.steps/2); d != nil {
 		return d
 	}
-	best := p.greedy(want)
-	for _, worth := range p.worths(want) {
-		for _, order := range []order{byFit, bySize} {
-			if p.steps <= 0 {
-				p.cut = true
-				return best
-			}
-			if d := p.fill(want, worth, order); d.better(best) {
+	total := 0
+	for _, n := range want {
+		total += n
+	}
+	all := p.worths(want)
+	best := p.fill(want, all[2])
+	if total <= fewPods {
+		for _, worth := range all[:2] {
+			if d := p.fill(want, worth); d.better(best) {
 				best = d
 			}
 		}
 	}
-	return p.improve(best, want)
+	best = p.improve(best, want, all[1])
+	if d := p.frugalGreedy(want); d != nil && d.better(best) {
+		best = p.improve(d, want, all[1])
+	}
+	return best
+}
+
+// frugalGreedy is greedy on a part of the budget; nil when that does not suffice.
+func (p *packer) frugalGreedy(want []int) *draft {
+	q := *p
+	q.steps, q.cut = p.steps/greedyShare, false
+	start := q.steps
+	d := q.greedy(want)
+	p.steps -= start - max(q.steps, 0)
+	if q.cut {
+		return nil
+	}
+	return d
+}
+
+// important packs again in order of priority where not all pods found a place: what is short goes to those that matter most.
+func (p *packer) important(best *draft, want []int, groups []*group) *draft {
+	if groups[0].priority == groups[len(groups)-1].priority {
+		return best
+	}
+	out := &draft{}
+	limits := p.limits
+	for from := 0; from < len(groups); {
+		to := from
+		some := make([]int, len(want))
+		for to < len(groups) && groups[to].priority == groups[from].priority {
+			some[to] = want[to]
+			to++
+		}
+		from = to
+		p.limits = p.remaining(nil)
+		out.bins = append(out.bins, p.pack(some).bins...)
+		p.limits = limits
+		p.limits = p.remaining(out.bins)
+	}
+	p.limits = limits
+	return p.settle(out, want)
 }
 
 // settle computes the sums of a draft from its bins.
@@ -101,13 +212,22 @@ func (p *packer) weight(loads []load) vec {
 // cheapest returns the first choice, in order of price, that takes the loads within the limits; -1 when none does.
 func (p *packer) cheapest(loads []load, limits []vec) int {
 	need := p.weight(loads)
-	for ci, c := range p.choices {
-		if c.room.covers(need) && limits[c.seller].covers(c.cost) &&
-			!slices.ContainsFunc(loads, func(l load) bool { return !c.takes.has(l.group) }) {
+	for ci := range p.choices {
+		c := &p.choices[ci]
+		if c.room.covers(need) && limits[c.seller].covers(c.cost) && p.suits(ci, loads) {
 			return ci
 		}
 	}
 	return -1
+}
+
+func (p *packer) suits(ci int, loads []load) bool {
+	for _, l := range loads {
+		if !p.takes(ci, l.group) {
+			return false
+		}
+	}
+	return true
 }
 
 // remaining returns the limits less what the bins take.
@@ -137,22 +257,23 @@ func (p *packer) greedy(want []int) *draft {
 		fits := func(o *open, n int) int {
 			most := 0
 			for _, ci := range o.can {
-				if c := p.choices[ci]; c.takes.has(g) {
-					free := c.room.clone()
-					free.take(o.used, 1)
-					most = max(most, free.times(p.sizes[g], n))
+				if p.takes(ci, g) {
+					most = max(most, p.choices[ci].room.timesBeside(o.used, p.sizes[g], n))
 				}
 			}
-			return most
+			return min(most, p.bearable(o.loads, g))
 		}
 		put := func(o *open, k int) {
 			o.loads = append(o.loads, load{g, k})
 			o.used.take(p.sizes[g], -k)
-			o.can = slices.DeleteFunc(o.can, func(ci int) bool { return !p.choices[ci].takes.has(g) || !p.choices[ci].room.covers(o.used) })
+			o.can = slices.DeleteFunc(o.can, func(ci int) bool { return !p.takes(ci, g) || !p.choices[ci].room.covers(o.used) })
 		}
 		for _, o := range bins {
-			if n == 0 || !p.spend(1+len(o.can)/8) {
+			if n == 0 || !p.spend(1+len(o.can)/2) {
 				break
+			}
+			if len(o.can) == 0 {
+				continue
 			}
 			if k := fits(o, n); k > 0 {
 				put(o, k)
@@ -193,8 +314,12 @@ func (p *packer) greedy(want []int) *draft {
 func (p *packer) worths(want []int) [][]int64 {
 	out := [][]int64{make([]int64, len(want)), make([]int64, len(want))}
 	for g, n := range want {
-		for _, c := range p.choices {
-			if n == 0 || !c.takes.has(g) {
+		if n == 0 {
+			continue
+		}
+		for ci := range p.choices {
+			c := &p.choices[ci]
+			if !c.takes.has(p.kind[g]) {
 				continue
 			}
 			k := int64(c.room.times(p.sizes[g], 1<<20))
@@ -244,128 +369,5 @@ func (p *packer) shadow(want []int) []int64 {
 			}
 		}
 	}
-	return out
-}
-
-// order is how a pattern is filled.
-type order int
-
-const (
-	byFit  order = iota // next comes what is worth most for what it takes of the scarcest room
-	bySize              // large ones first
-)
-
-// pattern is a way to fill one choice, and what it is worth.
-type pattern struct {
-	loads []load
-	worth int64
-	known bool
-}
-
-// fill buys machine after machine: of all choices' best patterns the one with most worth per price, as often as it fits
-// in the waiting pods.
-func (p *packer) fill(want []int, worth []int64, how order) *draft {
-	left, limits := slices.Clone(want), p.remaining(nil)
-	patterns := make([]pattern, len(p.choices))
-	d := &draft{}
-	for {
-		best, times := -1, 0
-		for ci := range p.choices {
-			c := &p.choices[ci]
-			if !limits[c.seller].covers(c.cost) {
-				continue
-			}
-			pt := &patterns[ci]
-			if !pt.known || repeats(pt.loads, left) == 0 {
-				if !p.spend(1 + len(p.members[ci])) {
-					return p.settle(d, want)
-				}
-				*pt = p.pattern(ci, left, worth, how)
-			}
-			if len(pt.loads) > 0 && (best < 0 || ratioAbove(pt.worth, c.price, patterns[best].worth, p.choices[best].price)) {
-				best = ci
-			}
-		}
-		if best < 0 {
-			return p.settle(d, want)
-		}
-		c := p.choices[best]
-		times = limits[c.seller].times(c.cost, repeats(patterns[best].loads, left))
-		for range max(times, 1) {
-			d.bins = append(d.bins, bin{best, patterns[best].loads})
-			limits[c.seller].take(c.cost, 1)
-			for _, l := range patterns[best].loads {
-				left[l.group] -= l.n
-			}
-		}
-	}
-}
-
-// repeats says how often loads can be taken out of left.
-func repeats(loads []load, left []int) int {
-	n := 1 << 30
-	for _, l := range loads {
-		n = min(n, left[l.group]/l.n)
-	}
-	if len(loads) == 0 {
-		return 1 // an empty pattern stays empty
-	}
-	return n
-}
-
-// ratioAbove reports whether a/b > c/d; b and d below 1 count as 1.
-func ratioAbove(a, b, c, d int64) bool {
-	ah, al := bits.Mul64(uint64(a), uint64(max(d, 1)))
-	ch, cl := bits.Mul64(uint64(c), uint64(max(b, 1)))
-	return ah > ch || ah == ch && al > cl
-}
-
-// pattern fills one machine of a choice.
-func (p *packer) pattern(ci int, left []int, worth []int64, how order) pattern {
-	room := p.choices[ci].room.clone()
-	out := pattern{known: true}
-	put := func(g, k int) {
-		room.take(p.sizes[g], k)
-		out.worth += worth[g] * int64(k)
-		if i := slices.IndexFunc(out.loads, func(l load) bool { return l.group == g }); i >= 0 {
-			out.loads[i].n += k
-		} else {
-			out.loads = append(out.loads, load{g, k})
-		}
-	}
-	if how == bySize {
-		for _, g := range p.members[ci] {
-			if k := room.times(p.sizes[g], left[g]); k > 0 {
-				put(g, k)
-			}
-		}
-		return out
-	}
-	rest := map[int]int{}
-	for {
-		best, fit := -1, 0
-		var score int64
-		for _, g := range p.members[ci] {
-			have := left[g] - rest[g]
-			if have == 0 {
-				continue
-			}
-			k := room.times(p.sizes[g], have)
-			if k == 0 {
-				continue
-			}
-			// How many of its like would fill the machine, times what each is worth.
-			if v := worth[g] * int64(room.times(p.sizes[g], 1<<16)); best < 0 || v > score {
-				best, fit, score = g, k, v
-			}
-		}
-		if best < 0 {
-			break
-		}
-		k := max(1, fit/2)
-		put(best, k)
-		rest[best] += k
-	}
-	slices.SortFunc(out.loads, func(a, b load) int { return cmp.Compare(a.group, b.group) })
 	return out
 }

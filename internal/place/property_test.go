@@ -35,7 +35,7 @@ func drawWorld(t *rapid.T) (model.World, string) {
 		cpu := 1 << d.n("cpu", 1, 4)
 		extra := d.pick("type-extra", "", "", " sold-out=1/on-demand", " either.kubernetes.azure.com/mode=system,user",
 			" label.kubernetes.io/arch=arm64", " olabel.1/spot.karpenter.azure.com/ultra=true", " example.com/gpu=2")
-		d.line("type T%d family=F%d cpu=%d memory=%dGi alloc.cpu=%dm zones=%s price=%d.%d%d spot=0.%d label.karpenter.azure.com/sku-family=F%d%s",
+		d.line("type T%d attach.disk=3 family=F%d cpu=%d memory=%dGi alloc.cpu=%dm zones=%s price=%d.%d%d spot=0.%d label.karpenter.azure.com/sku-family=F%d%s",
 			i, i%2, cpu, cpu*d.n("ratio", 1, 8), cpu*1000-d.n("kept", 50, 300), d.pick("zones", "1", "1,2", "0,1,2"), d.n("p0", 0, 1), d.n("p1", 1, 9), i,
 			d.n("spot", 1, 9), i%2, extra)
 	}
@@ -57,6 +57,10 @@ func drawWorld(t *rapid.T) (model.World, string) {
 		d.line("claim c-n%d pool=p0 node=n%d cpu=4 memory=8Gi alloc.cpu=3800m is=Launched%s", i, i, d.pick("node-claim", "", "", " deleting"))
 		d.line("pod bound%d cpu=%dm node=n%d", i, d.n("bound", 1, 30)*100, i)
 	}
+	for i := range d.n("running", 0, 3) {
+		d.line("pod run%d cpu=100m node=n%d%s%s", i, i%2, d.pick("running-label", "", " label.app=a", " label.app=b", " label.app=a terminating"),
+			d.pick("running-tie", "", "", " apart=host:app=a", " apart=zone:app=b", " port=80", " volume=run:disk"))
+	}
 	for i := range d.n("claims", 0, 2) {
 		d.line("claim c%d pool=p0 requests.cpu=%d requests.pods=3%s", i, d.n("claim", 1, 3), d.pick("claim-extra", "", " req=team:In:a", " req=karpenter.sh/capacity-type:In:spot",
 			" taint=gpu=x:NoSchedule", " req=kubernetes.azure.com/mode:In:user"))
@@ -65,14 +69,24 @@ func drawWorld(t *rapid.T) (model.World, string) {
 		d.line("pod g%d x%d cpu=%dm memory=%dMi%s%s", i, d.n("count", 1, 9), d.n("pod-cpu", 1, 45)*100, d.n("pod-memory", 1, 80)*100,
 			d.pick("pod-extra", "", "", " select.team=a", " select.team=b", " affinity=karpenter.azure.com/sku-family:In:F1", " select.kubernetes.azure.com/mode=user",
 				" affinity=topology.kubernetes.io/zone:In:2 affinity=karpenter.sh/capacity-type:In:spot;team:NotIn:b", " affinity=team:In:a affinity=team:In:b;karpenter.azure.com/sku-family:In:F0",
-				" affinity=karpenter.azure.com/ultra:DoesNotExist", " example.com/gpu=1", " needs=host-ports", " select.kubernetes.io/hostname=n0"),
-			d.pick("tolerate", "", " tolerate=gpu:NoSchedule"))
+				" affinity=karpenter.azure.com/ultra:DoesNotExist", " example.com/gpu=1", " needs=resource-claims", " select.kubernetes.io/hostname=n0"),
+			d.pick("tolerate", "", " tolerate=gpu:NoSchedule")+d.ties())
 	}
 	w, err := worldtext.Parse(d.b.String())
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, d.b.String())
 	}
 	return w, d.b.String()
+}
+
+// ties draws labels and what a pod asks of other pods, ports and volumes.
+func (d *drawer) ties() string {
+	return d.pick("app", "", " label.app=a", " label.app=a", " label.app=b") + d.pick("priority", "", "", "", " priority=100") +
+		d.pick("spread", "", "", "", " spread=zone:1:app=a", " spread=zone:2:app=b", " spread=host:1:app=a", " spread=host:2:app=b spread=zone:1:app=b",
+			" spread=zone:1:app=a:min=3", " spread=zone:1:app=a:any-affinity", " spread=karpenter.sh/capacity-type:1:app=a:honor-taints", " spread=team:1:app=b") +
+		d.pick("pods", "", "", "", "", " apart=host:app=a", " apart=zone:app=b", " near=zone:app=a", " near=host:app=b", " near=zone:app=b", " apart=karpenter.sh/capacity-type:app=b",
+			" apart=host:app=a:default:x") +
+		d.pick("things", "", "", "", "", " port=80", " port=80@10.0.0.1", " volume=v:disk", " volume=z:disk:topology.kubernetes.io/zone:In:1|topology.kubernetes.io/zone:In:2")
 }
 
 func TestEveryPlanPassesTheAudit(t *testing.T) {

@@ -21,6 +21,7 @@ type seller struct {
 	// closed says why the pool takes nobody; Why "" when it is open.
 	closed Refusal
 
+	names    dims              // columns of room
 	overhead []model.Resources // per item: what daemons take there
 	room     []vec             // per item: what daemons leave
 	taken    []vec             // per item: overhead, in the order of room
@@ -110,6 +111,7 @@ func conditionText(list []model.Condition) string {
 // tolerates. Where a label is still open, the daemon is counted, so that room is never too large.
 func (s *seller) measure(daemons []model.Daemon, d dims) {
 	n := len(s.shelf.items)
+	s.names = d
 	s.overhead, s.room = make([]model.Resources, n), make([]vec, n)
 	for _, dm := range daemons {
 		if _, bad := model.Untolerated(s.pool.Taints, dm.Pod.Tolerations); bad {
@@ -136,6 +138,11 @@ func (s *seller) measure(daemons []model.Daemon, d dims) {
 		for j, name := range d {
 			o[j] = s.overhead[i].Get(name)
 			v[j] = it.t.Allocatable.Get(name) - o[j]
+			if driver, ok := strings.CutPrefix(name, attachPrefix); ok {
+				if v[j], ok = it.t.AttachLimits[driver]; !ok {
+					v[j] = unlimited
+				}
+			}
 		}
 		s.room[i], s.taken[i] = v, o
 	}

@@ -28,11 +28,16 @@ type slot struct {
 	shelf   *shelf
 	items   set
 	planned []model.PodKey
+	spot    int32 // in topology
+	// volumes are those that are attached to the node, by ID; attach holds its bounds.
+	volumes map[string]bool
+	attach  map[string]int64
 }
 
 // newSlots lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name.
 func newSlots(w model.World, d dims) []*slot {
 	used, daemonsUsed := usage(w)
+	volumes, drivers := attached(w, d)
 	byProvider := map[string]*model.Claim{}
 	for i := range w.Claims {
 		if id := w.Claims[i].ProviderID; id != "" {
@@ -51,7 +56,8 @@ func newSlots(w model.World, d dims) []*slot {
 		}
 		if s := nodeSlot(n, c, w.Daemons); s != nil {
 			free := s.alloc.Sub(used[n.Name]).Sub(floor(s.overhead.Sub(daemonsUsed[n.Name])))
-			s.free = d.vec(free)
+			s.free, s.volumes = d.machine(free, n.AttachLimits), volumes[n.Name]
+			d.detach(s.free, s.volumes, drivers)
 			out = append(out, &s.slot)
 		}
 	}
@@ -88,6 +94,35 @@ func usage(w model.World) (all, daemons map[string]model.Resources) {
 		}
 	}
 	return all, daemons
+}
+
+// attached lists, per node, the volumes that its pods use, and the drivers of all volumes. nil when no pod to place has any.
+func attached(w model.World, d dims) (on map[string]map[string]bool, drivers map[string]string) {
+	if !slices.ContainsFunc(d, func(n string) bool { return strings.HasPrefix(n, attachPrefix) }) {
+		return nil, nil
+	}
+	on, drivers = map[string]map[string]bool{}, map[string]string{}
+	for _, p := range w.Pods {
+		if p.Node == "" || p.Terminal {
+			continue
+		}
+		for _, v := range p.Volumes {
+			if on[p.Node] == nil {
+				on[p.Node] = map[string]bool{}
+			}
+			on[p.Node][v.ID], drivers[v.ID] = true, v.Driver
+		}
+	}
+	return on, drivers
+}
+
+// detach takes volumes out of a machine's room for them.
+func (d dims) detach(free vec, volumes map[string]bool, drivers map[string]string) {
+	for id := range volumes {
+		if i := slices.Index(d, attachPrefix+drivers[id]); i >= 0 {
+			free[i]--
+		}
+	}
 }
 
 // floor turns negative columns into zero.
@@ -194,7 +229,7 @@ func claimSlot(c model.Claim, sh *shelf, daemons []model.Daemon, d dims) *slot {
 		if c.Allocatable.IsZero() {
 			return nil
 		}
-		s.free = d.vec(c.Allocatable)
+		s.free = d.machine(c.Allocatable, nil)
 		return s
 	}
 	var runs []set
@@ -223,7 +258,7 @@ func claimSlot(c model.Claim, sh *shelf, daemons []model.Daemon, d dims) *slot {
 				room = room.Sub(asks[k])
 			}
 		}
-		v := d.vec(room)
+		v := d.machine(room, sh.items[i].t.AttachLimits)
 		if s.free == nil {
 			s.free = v
 			return
@@ -245,9 +280,9 @@ func plannedPods(c model.Claim) []model.PodKey {
 	return out
 }
 
-// takes reports whether pods of the group may run on the slot, size aside.
-func (s *slot) takes(g *group) bool {
-	if _, bad := model.Untolerated(s.taints, g.tolerations); bad {
+// takes reports whether pods of the form may run on the slot, size aside.
+func (s *slot) takes(g *form) bool {
+	if !g.tolerates(s.taints) {
 		return false
 	}
 	if s.labels != nil {

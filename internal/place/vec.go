@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -13,6 +14,9 @@ type vec []int64
 
 // dims names the columns of vec: the fixed four, then extended resources in sorted order.
 type dims []string
+
+// attachPrefix begins the names of columns that count a CSI driver's attached volumes.
+const attachPrefix = "attach "
 
 func newDims(groups []*group, daemons []model.Daemon) dims {
 	ext := map[string]bool{}
@@ -24,6 +28,11 @@ func newDims(groups []*group, daemons []model.Daemon) dims {
 	for _, g := range groups {
 		for k := range g.requests.Extended {
 			ext[k] = true
+		}
+		for _, v := range g.first().Volumes {
+			if v.Driver != "" {
+				ext[attachPrefix+v.Driver] = true
+			}
 		}
 	}
 	d := dims{model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods}
@@ -38,6 +47,30 @@ func (d dims) vec(r model.Resources) vec {
 	return v
 }
 
+// machine is vec of what a machine gives, with how many volumes it can attach. A driver without a bound has none.
+func (d dims) machine(r model.Resources, attach map[string]int64) vec {
+	v := d.vec(r)
+	for i, n := range d {
+		if driver, ok := strings.CutPrefix(n, attachPrefix); ok {
+			if v[i], ok = attach[driver]; !ok {
+				v[i] = unlimited
+			}
+		}
+	}
+	return v
+}
+
+// resources is the inverse of vec, without volumes.
+func (d dims) resources(v vec) model.Resources {
+	var r model.Resources
+	for i, n := range d {
+		if v[i] != 0 && !strings.HasPrefix(n, attachPrefix) {
+			r = r.With(n, v[i])
+		}
+	}
+	return r
+}
+
 // times returns how many of size fit into v; at most most. Zero-sized things fit without bound.
 func (v vec) times(size vec, most int) int {
 	n := int64(most)
@@ -47,6 +80,21 @@ func (v vec) times(size vec, most int) int {
 		}
 		if v[i] < 0 {
 			return 0
+		}
+	}
+	return int(max(n, 0))
+}
+
+// timesBeside returns how many of size fit into v beside used; at most most.
+func (v vec) timesBeside(used, size vec, most int) int {
+	n := int64(most)
+	for i, s := range size {
+		left := v[i] - used[i]
+		if left < 0 {
+			return 0
+		}
+		if s > 0 {
+			n = min(n, left/s)
 		}
 	}
 	return int(max(n, 0))

@@ -1,0 +1,200 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// maxCells bounds how many combinations of values one form is looked at under; more values than that are left alone.
+const maxCells = 4096
+
+// slotsOf lists capacity that is paid for and takes the form, in order of preference.
+func (d *decision) slotsOf(f *form) []int32 {
+	if f.hasSlots {
+		return f.slots
+	}
+	f.hasSlots = true
+	for i, s := range d.slots {
+		if s.takes(f) {
+			f.slots = append(f.slots, int32(i))
+		}
+	}
+	return f.slots
+}
+
+// lotOf asks a seller about a form, once.
+func (d *decision) lotOf(s *seller, f *form) *lot {
+	if f.lots == nil {
+		f.lots = make([]*lot, len(d.sellers))
+	}
+	if f.lots[s.id] == nil {
+		f.lots[s.id] = newLot(s, f, f.size)
+	}
+	return f.lots[s.id]
+}
+
+// cellsOf lists where pods of a form may go as far as the keys can tell: on what is paid for and on what can be bought.
+func (d *decision) cellsOf(f *form, keys []int) *cells {
+	var name []byte
+	for _, k := range keys {
+		name = strconv.AppendInt(append(name, ','), int64(k), 10)
+	}
+	if c := f.cells[string(name)]; c != nil {
+		return c
+	}
+	cs := &cells{keys: keys}
+	f.cells[string(name)] = cs
+	byKey := map[string]*cell{}
+	get := func(values []string) *cell {
+		c := &cell{values: values}
+		if old := byKey[c.key()]; old != nil {
+			return old
+		}
+		if len(cs.list) >= maxCells {
+			return nil
+		}
+		c.doms = make([]int32, len(d.topo.keys))
+		for k := range c.doms {
+			c.doms[k] = unknown
+		}
+		for i, k := range keys {
+			if values[i] != "" {
+				c.doms[k] = d.topo.dom(k, values[i])
+			}
+		}
+		byKey[c.key()] = c
+		cs.list = append(cs.list, c)
+		return c
+	}
+	for _, i := range d.slotsOf(f) {
+		at := d.topo.spots[d.slots[i].spot]
+		if slices.ContainsFunc(keys, func(k int) bool { return at.doms[k] == either }) {
+			continue
+		}
+		values := make([]string, len(keys))
+		for j, k := range keys {
+			if dom := at.doms[k]; dom >= 0 {
+				values[j] = d.topo.names[k][dom]
+			}
+		}
+		if c := get(values); c != nil {
+			c.slots = append(c.slots, i)
+		}
+	}
+	for _, s := range d.sellers {
+		l := d.lotOf(s, f)
+		if l.ok.first() < 0 {
+			continue
+		}
+		d.expand(s, l, keys, func(values []string, sold set) {
+			c := get(slices.Clone(values))
+			if c == nil {
+				return
+			}
+			if c.pinned == nil {
+				if c.pinned = f; len(keys) > 0 {
+					c.pinned = d.forms.pin(f, d.keyNames(keys), c.values, f.size)
+				}
+				c.sold = make([]set, len(d.sellers))
+			}
+			c.sold[s.id] = sold
+		})
+	}
+	slices.SortFunc(cs.list, func(a, b *cell) int { return slices.Compare(a.values, b.values) })
+	return cs
+}
+
+func (d *decision) keyNames(keys []int) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = d.topo.keys[k]
+	}
+	return out
+}
+
+// expand calls f with every combination of values that a seller's nodes may have under the keys, and the offerings that
+// have it.
+func (d *decision) expand(s *seller, l *lot, keys []int, f func(values []string, sold set)) {
+	values := make([]string, len(keys))
+	var walk func(i int, left set)
+	walk = func(i int, left set) {
+		if left.first() < 0 {
+			return
+		}
+		if i == len(keys) {
+			f(values, left)
+			return
+		}
+		k := d.topo.keys[keys[i]]
+		if c := s.shelf.keys[k]; c != nil {
+			for vi, v := range c.values {
+				values[i] = v
+				walk(i+1, left.and(c.sets[vi]))
+			}
+			values[i] = ""
+			walk(i+1, left.and(c.absent))
+			return
+		}
+		for _, v := range s.handsOut(k, l) {
+			values[i] = v
+			walk(i+1, left)
+		}
+	}
+	walk(0, l.ok)
+}
+
+// handsOut lists the values that the pool may give its nodes under a label of its own, as far as the pods agree; "" stands
+// for none.
+func (s *seller) handsOut(k string, l *lot) []string {
+	v, defined := s.own.Get(k)
+	if !defined {
+		return []string{""}
+	}
+	if narrow, ok := l.free.Get(k); ok {
+		v = v.And(narrow)
+	}
+	if list, listed := v.Listed(); listed {
+		return list
+	}
+	if one, ok := v.Pick(); ok {
+		return []string{one}
+	}
+	return []string{""}
+}
+
+// offer is what a new machine in a cell would cost at least, for pods of one size.
+type offer struct {
+	ok     bool
+	weight int
+	price  model.Price
+}
+
+func (a offer) compare(b offer) int {
+	return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.price, b.price))
+}
+
+// cheapestIn returns the least that a machine for one pod of the group costs in the cell, of the heaviest pool that has one.
+func (d *decision) cheapestIn(g *group, c *cell) offer {
+	best := offer{}
+	for id, sold := range c.sold {
+		if sold == nil {
+			continue
+		}
+		s := d.sellers[id]
+		if best.ok && best.weight > s.pool.Weight {
+			break // sellers are sorted, heavy ones first
+		}
+		for i := sold.first(); i >= 0; i = sold.next(i + 1) {
+			if s.room[i].covers(g.size) {
+				if o := (offer{true, s.pool.Weight, s.shelf.items[i].o.Price}); !best.ok || o.compare(best) < 0 {
+					best = o
+				}
+				break
+			}
+		}
+	}
+	return best
+}

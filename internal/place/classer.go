@@ -1,0 +1,167 @@
+package place
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// classer writes what scheduling looks at in a pod, so that pods that read the same are the same. Lengths are written before
+// texts, so that no two different pods write the same.
+type classer struct {
+	// labels are the label keys that some selector asks about; others do not matter. With any, so does the namespace.
+	labels []string
+	// shared are the volumes that more than one pod uses.
+	shared map[string]bool
+}
+
+// newClasser looks at who asks about whom: the pods to place, and running pods that refuse others.
+func newClasser(lists ...[]model.Pod) *classer {
+	keys := map[string]bool{}
+	note := func(s *model.Selector) {
+		if s != nil {
+			for _, r := range s.Requirements {
+				keys[r.Key] = true
+			}
+		}
+	}
+	k := &classer{shared: map[string]bool{}}
+	users := map[string]model.PodKey{}
+	any := false
+	for _, pods := range lists {
+		for i := range pods {
+			p := &pods[i]
+			for _, c := range p.Spread {
+				note(c.Selector)
+			}
+			for _, list := range [2][]model.PodTerm{p.PodAffinity, p.PodAntiAffinity} {
+				for _, t := range list {
+					note(t.Selector)
+				}
+			}
+			for _, w := range p.Prefers {
+				if w.Pod != nil {
+					note(w.Pod.Selector)
+				}
+			}
+			any = any || len(p.Spread)+len(p.PodAffinity)+len(p.PodAntiAffinity)+len(p.Prefers) > 0
+			for _, v := range p.Volumes {
+				if old, ok := users[v.ID]; ok && old != p.Key() {
+					k.shared[v.ID] = true
+				}
+				users[v.ID] = p.Key()
+			}
+		}
+	}
+	if k.labels = slices.Sorted(maps.Keys(keys)); k.labels == nil && any {
+		k.labels = []string{}
+	}
+	return k
+}
+
+func (k *classer) appendClass(b []byte, p *model.Pod) []byte {
+	r := p.Requests
+	for _, n := range [...]int64{r.CPU, r.Memory, r.Ephemeral, r.Pods, int64(p.Priority)} {
+		b = number(b, n)
+	}
+	if len(r.Extended) > 0 {
+		for _, k := range slices.Sorted(maps.Keys(r.Extended)) {
+			b = number(text(b, k), r.Extended[k])
+		}
+	}
+	b = append(b, '|')
+	b = appendPairs(b, p.NodeSelector)
+	for _, t := range p.Affinity {
+		b = appendRequirements(append(b, '/'), t)
+	}
+	b = append(b, '|')
+	for _, t := range p.Tolerations {
+		b = text(text(text(text(b, t.Key), t.Op), t.Value), string(t.Effect))
+	}
+	b = append(b, '|')
+	for _, n := range p.Needs {
+		b = text(b, string(n))
+	}
+	if k.labels != nil {
+		b = text(append(b, '|'), p.Namespace)
+		for i, key := range k.labels {
+			if v, ok := p.Labels[key]; ok {
+				b = text(number(b, int64(i)), v)
+			}
+		}
+		b = appendTies(b, p)
+	}
+	for _, h := range p.HostPorts {
+		b = number(text(text(append(b, 'p'), h.IP), h.Protocol), int64(h.Port))
+	}
+	for _, v := range p.Volumes {
+		b = text(append(b, 'v'), v.Driver)
+		if k.shared[v.ID] {
+			b = text(b, v.ID)
+		}
+		for _, t := range v.Terms {
+			b = appendRequirements(append(b, '/'), t)
+		}
+	}
+	return b
+}
+
+func text(b []byte, s string) []byte {
+	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
+}
+
+func number(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), ' ') }
+
+func appendPairs(b []byte, m map[string]string) []byte {
+	if len(m) == 0 {
+		return b
+	}
+	if len(m) == 1 {
+		for k, v := range m {
+			b = text(text(b, k), v)
+		}
+		return b
+	}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		b = text(text(b, k), m[k])
+	}
+	return b
+}
+
+func appendRequirements(b []byte, list []model.Requirement) []byte {
+	for _, q := range list {
+		b = number(text(text(b, q.Key), string(q.Op)), int64(len(q.Values)))
+		for _, v := range q.Values {
+			b = text(b, v)
+		}
+	}
+	return b
+}
+
+// appendTies writes what the pod asks of other pods.
+func appendTies(b []byte, p *model.Pod) []byte {
+	for _, c := range p.Spread {
+		b = number(number(text(append(b, 's'), c.Key), int64(c.MaxSkew)), int64(c.MinDomains))
+		for _, flag := range [...]bool{c.Hard, c.HonorAffinity, c.HonorTaints} {
+			b = strconv.AppendBool(b, flag)
+		}
+		b = appendSelector(b, c.Selector)
+	}
+	for _, t := range p.PodAffinity {
+		b = appendPicker(text(append(b, 'n'), t.Key), pickerOf(t))
+	}
+	for _, t := range p.PodAntiAffinity {
+		b = appendPicker(text(append(b, 'a'), t.Key), pickerOf(t))
+	}
+	for _, w := range p.Prefers {
+		b = strconv.AppendBool(number(append(b, 'w'), int64(w.Weight)), w.Anti)
+		if w.Pod != nil {
+			b = appendPicker(text(b, w.Pod.Key), pickerOf(*w.Pod))
+			continue
+		}
+		b = appendRequirements(b, w.Node)
+	}
+	return b
+}

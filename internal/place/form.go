@@ -1,0 +1,135 @@
+package place
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// form is what a machine must look like for some pods, whatever their size: the alternatives of its labels, and which
+// taints are tolerated. Groups of one form share all answers about labels and taints.
+type form struct {
+	id          int
+	terms       []require.Set
+	tolerations [][]model.Toleration // each list must cover the taints: pods that move together all have to
+	// size is set where the answer depends on it: with several alternatives, the one that holds the pods is taken.
+	size vec
+	// lots says, per seller (by index), what it can offer.
+	lots []*lot
+	// slots lists capacity that is paid for and takes the form; nil = not asked yet. cells, per set of keys, likewise.
+	slots    []int32
+	hasSlots bool
+	cells    map[string]*cells
+}
+
+func (f *form) tolerates(taints []model.Taint) bool {
+	_, bad := f.untolerated(taints)
+	return !bad
+}
+
+func (f *form) untolerated(taints []model.Taint) (model.Taint, bool) {
+	for _, list := range f.tolerations {
+		if x, bad := model.Untolerated(taints, list); bad {
+			return x, true
+		}
+	}
+	return model.Taint{}, false
+}
+
+// forms interns forms. The same labels and tolerations are one form.
+type forms struct {
+	byText map[string]*form
+	list   []*form
+}
+
+func (fs *forms) get(terms []require.Set, tolerations [][]model.Toleration, size vec) *form {
+	var b []byte
+	for _, t := range terms {
+		b = append(append(b, t.String()...), '\n')
+	}
+	for _, list := range tolerations {
+		b = append(b, '|')
+		for _, t := range list {
+			for _, s := range []string{t.Key, t.Op, t.Value, string(t.Effect)} {
+				b = append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
+			}
+		}
+	}
+	if len(terms) < 2 {
+		size = nil
+	}
+	for _, v := range size {
+		b = append(strconv.AppendInt(b, v, 10), ' ')
+	}
+	if fs.byText == nil {
+		fs.byText = map[string]*form{}
+	}
+	f := fs.byText[string(b)]
+	if f == nil {
+		f = &form{id: len(fs.list), terms: terms, tolerations: tolerations, size: size, cells: map[string]*cells{}}
+		fs.byText[string(b)] = f
+		fs.list = append(fs.list, f)
+	}
+	return f
+}
+
+// pin narrows f to machines with these values of keys; "" stands for no such label. nil when that contradicts f.
+func (fs *forms) pin(f *form, keys, values []string, size vec) *form {
+	var terms []require.Set
+	for _, t := range f.terms {
+		for i, k := range keys {
+			v := require.One(values[i])
+			if values[i] == "" {
+				v = require.Of(model.Requirement{Key: k, Op: model.DoesNotExist})
+			}
+			t = t.With(require.Key(k), v)
+		}
+		if t.Impossible() == "" {
+			terms = append(terms, t)
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	return fs.get(terms, f.tolerations, size)
+}
+
+// merge is the form of machines that suit both.
+func (fs *forms) merge(a, b *form, size vec) *form {
+	if a == b {
+		return a
+	}
+	var terms []require.Set
+	for _, x := range a.terms {
+		for _, y := range b.terms {
+			if z := x.And(y); z.Impossible() == "" {
+				terms = append(terms, z)
+			}
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	return fs.get(terms, append(slices.Clone(a.tolerations), b.tolerations...), size)
+}
+
+// cells are the ways in which labels under some topology keys may turn out for a form.
+type cells struct {
+	keys []int
+	list []*cell
+}
+
+// cell is one combination of values: where pods of a form may go, as far as topology can tell.
+type cell struct {
+	values []string // per key; "" = no such label
+	doms   []int32  // per key; -1 = no such label
+	slots  []int32  // capacity that is paid for, in order of preference
+	pinned *form    // the form narrowed to the values; nil when nothing can be bought there
+	// sold are, per seller, the offerings on sale there; empty where nil.
+	sold []set
+}
+
+func (c *cell) key() string { return strings.Join(c.values, "\x00") }

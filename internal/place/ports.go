@@ -1,0 +1,88 @@
+package place
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// everywhere are the ways to write "every address of the node".
+func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+
+func portKey(h model.HostPort) string { return h.Protocol + "/" + strconv.Itoa(int(h.Port)) }
+
+// notePorts lists the addresses under which each port that a waiting pod asks for is asked for, and counts running users. A port
+// of every address meets all users of the port; two addresses do not meet each other. Each address is a count of its own, and
+// "every address" is one more.
+func (d *decision) notePorts() {
+	d.portIPs = map[string][]string{}
+	wanted := false
+	note := func(p *model.Pod) {
+		for _, h := range p.HostPorts {
+			ip := h.IP
+			if everywhere(ip) {
+				ip = ""
+			}
+			if k := portKey(h); !slices.Contains(d.portIPs[k], ip) {
+				d.portIPs[k] = append(d.portIPs[k], ip)
+			}
+		}
+	}
+	for _, g := range d.groups {
+		wanted = wanted || len(g.first().HostPorts) > 0
+		note(g.first())
+	}
+	if !wanted {
+		return
+	}
+	for i := range d.in.World.Pods {
+		note(&d.in.World.Pods[i])
+	}
+	for _, dm := range d.in.World.Daemons {
+		note(&dm.Pod)
+	}
+	for k, list := range d.portIPs {
+		if !slices.Contains(list, "") {
+			list = append(list, "")
+		}
+		slices.Sort(list)
+		d.portIPs[k] = list
+	}
+}
+
+// countPorts counts the users of host ports that run, and daemons that are to come.
+func (d *decision) countPorts(placing map[model.PodKey]bool) {
+	t := d.topo
+	if len(d.portIPs) == 0 {
+		return
+	}
+	for i := range d.in.World.Pods {
+		p := &d.in.World.Pods[i]
+		at, ok := t.spotOf[p.Node]
+		if !ok || p.Terminal || placing[p.Key()] {
+			continue
+		}
+		for _, h := range p.HostPorts {
+			for _, x := range t.portTerms(h, d.portIPs) {
+				x.matched.add(at, 1)
+			}
+		}
+	}
+	for _, dm := range d.in.World.Daemons {
+		if len(dm.Pod.HostPorts) == 0 {
+			continue
+		}
+		ts, _, _ := terms(model.Pod{NodeSelector: dm.Pod.NodeSelector, Affinity: dm.Pod.Affinity})
+		f := d.forms.get(ts, [][]model.Toleration{dm.Pod.Tolerations}, nil)
+		for _, i := range d.slotsOf(f) {
+			for _, h := range dm.Pod.HostPorts {
+				for _, x := range t.portTerms(h, d.portIPs) {
+					if spot := d.slots[i].spot; x.matched.at(spot) == 0 {
+						x.matched.add(spot, 1)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,573 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// maxPasses bounds how often groups that could not go anywhere are asked again after others found their places.
+const maxPasses = 8
+
+// part is pods of one group that a machine has to be bought for, in one cell.
+type part struct {
+	g *group
+	c *cell
+	n int
+}
+
+// seatAll finds a place for every group, one after the other: on capacity that is paid for, or in a cell where a machine can
+// be bought. Groups that wait for others (affinity) are asked again.
+func (d *decision) seatAll() {
+	waiting := slices.DeleteFunc(slices.Clone(d.groups), func(g *group) bool { return g.why != "" })
+	for range maxPasses {
+		progress := false
+		var again []*group
+		for _, g := range waiting {
+			before := g.unseated()
+			d.seat(g)
+			progress = progress || g.unseated() < before
+			if g.unseated() > 0 && g.tied() {
+				again = append(again, g)
+			}
+		}
+		if waiting = again; !progress || len(waiting) == 0 {
+			return
+		}
+	}
+}
+
+// option is one cell while a group is seated.
+type seatOption struct {
+	c      *cell
+	at     int // position in c.slots from which on a slot may still take a pod
+	offer  offer
+	cap    int // machines' worth of pods that may still be bought here
+	bought int
+}
+
+// seat places as many pods of the group as the ties allow. Each goes to the best cell at its turn: what is paid for comes
+// first, then the heavier pool, then the cheaper zone, then the emptier one.
+func (d *decision) seat(g *group) {
+	opts := d.cellsFor(g)
+	if g.nearHost() {
+		d.seatTogether(g, opts)
+	} else {
+		d.seatEach(g, opts)
+	}
+	for _, o := range opts {
+		if o.bought > 0 {
+			g.parts = append(g.parts, part{g, o.c, o.bought})
+		}
+	}
+}
+
+// cellsFor lists the cells with what they offer to the group now.
+func (d *decision) cellsFor(g *group) []seatOption {
+	cs := d.cellsOf(g.form, g.keys)
+	opts := make([]seatOption, len(cs.list))
+	for i, c := range cs.list {
+		opts[i] = seatOption{c: c, offer: d.cheapestIn(g, c), cap: noCap}
+		if n, ok := d.caps[capKey{g.key, c.key()}]; ok {
+			opts[i].cap = n - g.boughtIn(c)
+		}
+		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && !(d.strict && g.tied())
+		g.buys = g.buys || opts[i].offer.ok
+	}
+	d.domains(g, opts)
+	return opts
+}
+
+// noCap stands for "as many as you like".
+const noCap = 1 << 40
+
+func (d *decision) seatEach(g *group, opts []seatOption) {
+	for reset := false; g.unseated() > 0; {
+		best, slot := -1, int32(-1)
+		for i := range opts {
+			s, ok := d.candidate(g, &opts[i])
+			if ok && (best < 0 || d.better(g, &opts[i], s >= 0, &opts[best], slot >= 0)) {
+				best, slot = i, s
+			}
+		}
+		if best < 0 {
+			if !reset || !g.hostSpread() {
+				return
+			}
+			// Where the least count rose, machines that were full may take more.
+			for i := range opts {
+				opts[i].at = 0
+			}
+			reset = false
+			continue
+		}
+		o := &opts[best]
+		n := 1
+		if slot >= 0 {
+			if !g.tied() {
+				n = d.slots[slot].free.times(g.size, g.unseated())
+			}
+			d.sit(g, slot, n)
+			reset = true
+			continue
+		}
+		if len(opts) == 1 || !g.tied() {
+			n = g.unseated()
+			if len(g.keys) > 0 {
+				n = 1
+			}
+		}
+		n = min(n, o.cap)
+		o.bought, o.cap = o.bought+n, o.cap-n
+		o.offer.ok = o.cap > 0
+		g.asked += n
+		d.count(g, o.c.doms, unknown, n)
+	}
+}
+
+// candidate returns the slot of the cell that would take the next pod, or -1 when one would have to be bought; ok is false when
+// neither is possible.
+func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
+	for ; o.at < len(o.c.slots); o.at++ {
+		i := o.c.slots[o.at]
+		s := d.slots[i]
+		if s.free.times(g.size, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.attaches(g, s) {
+			return i, true
+		}
+	}
+	return -1, o.offer.ok && d.stands(g, o.c.doms, true)
+}
+
+// better reports whether option a beats b for the next pod.
+func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bSlot bool) bool {
+	if aSlot != bSlot {
+		return aSlot
+	}
+	var price int
+	if !aSlot {
+		price = a.offer.compare(b.offer)
+	}
+	if len(g.spread) > 0 {
+		return cmp.Or(price, cmp.Compare(d.crowd(g, a.c.doms), d.crowd(g, b.c.doms))) < 0
+	}
+	return cmp.Or(cmp.Compare(d.crowd(g, a.c.doms), d.crowd(g, b.c.doms)), price) < 0
+}
+
+// crowd is how many pods count against the group's own spread, and against spread that it counts for, in a cell.
+func (d *decision) crowd(g *group, doms []int32) int32 {
+	n := int32(0)
+	for _, r := range g.spread {
+		if r.term.key != host {
+			n += r.term.matched.at(doms[r.term.key])
+		}
+	}
+	for _, x := range g.matches {
+		if x.elig != nil && x.key != host {
+			n += x.matched.at(doms[x.key])
+		}
+	}
+	return n
+}
+
+// domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and those where a
+// machine can be bought.
+func (d *decision) domains(g *group, opts []seatOption) {
+	g.among = g.among[:0]
+	for _, r := range g.spread {
+		list := r.term.elig.doms[r.term.key]
+		if r.term.key != host {
+			list = slices.Clone(list)
+			for i := range opts {
+				if dom := opts[i].c.doms[r.term.key]; dom != unknown && (opts[i].offer.ok || opts[i].bought+g.boughtIn(opts[i].c) > 0) {
+					list = append(list, dom)
+				}
+			}
+			slices.Sort(list)
+			list = slices.Compact(list)
+		}
+		g.among = append(g.among, list)
+	}
+}
+
+// low is the count that kube-scheduler measures skew from.
+func (d *decision) low(g *group, i int) int32 {
+	r := &g.spread[i]
+	if r.term.key == host && d.fresh {
+		return 0 // the machines about to be bought are empty
+	}
+	if len(g.among[i]) < int(r.min) {
+		return 0
+	}
+	n := r.term.least(g.among[i])
+	if n == noBound {
+		return 0
+	}
+	d.usedLow = d.usedLow || r.term.key == host && n > 0
+	return n
+}
+
+// stands reports whether the ties of the group let one more pod of it into domains. On a machine yet to be bought, what is on the
+// same machine is left to packing.
+func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
+	if !g.tied() {
+		return true
+	}
+	for i := range g.spread {
+		r := &g.spread[i]
+		if r.term.key == host && fresh {
+			continue
+		}
+		dom := doms[r.term.key]
+		if dom < 0 || r.term.matched.at(dom)+r.self-d.low(g, i) > r.skew {
+			return false
+		}
+	}
+	for _, x := range g.anti {
+		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom) > 0 {
+			return false
+		}
+	}
+	for _, x := range g.matches {
+		dom := doms[x.key]
+		if dom == either {
+			return false // it would count somewhere, and nobody knows where
+		}
+		if dom == unknown {
+			continue
+		}
+		if x.owners.at(dom) > 0 {
+			return false
+		}
+		if lim, ok := x.lim[dom]; ok && x.matched.at(dom)+1 > lim {
+			return false
+		}
+	}
+	if !fresh {
+		for _, x := range g.ports {
+			if x.matched.at(doms[host]) > 0 {
+				return false
+			}
+		}
+	}
+	return d.near(g, doms, fresh)
+}
+
+// near reports whether the group's required affinity holds: pods that all terms pick are there, or there are none anywhere and
+// the group picks itself.
+func (d *decision) near(g *group, doms []int32, fresh bool) bool {
+	if len(g.near.terms) == 0 {
+		return true
+	}
+	none, here := true, true
+	for _, x := range g.near.terms {
+		if x.key == host && fresh {
+			none = none && len(x.matched.n) == 0 && x.matched.total == 0
+			here = false
+			continue
+		}
+		dom := doms[x.key]
+		if dom < 0 {
+			return false
+		}
+		none = none && len(x.matched.n) == 0
+		here = here && x.matched.at(dom) > 0
+	}
+	return here || none && g.near.self
+}
+
+// sit nominates n pods of the group to a slot.
+func (d *decision) sit(g *group, slot int32, n int) {
+	s := d.slots[slot]
+	s.free.take(g.size, n)
+	d.attach(g, s)
+	d.count(g, d.topo.spots[s.spot].doms, s.spot, n)
+	for _, p := range g.take(n) {
+		d.plan.Fits = append(d.plan.Fits, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
+	}
+}
+
+// count notes that n pods of the group are in domains; spot is unknown for a machine yet to be bought.
+func (d *decision) count(g *group, doms []int32, spot int32, n int) {
+	for _, x := range g.matches {
+		if spot == unknown || x.elig == nil || x.elig.spots[spot] {
+			x.matched.add(doms[x.key], int32(n))
+		}
+	}
+	for _, x := range g.anti {
+		x.owners.add(doms[x.key], int32(n))
+	}
+	if spot == unknown {
+		return
+	}
+	for _, x := range g.ports {
+		x.matched.add(spot, int32(n))
+	}
+	for i, r := range g.spread {
+		if r.term.key != host {
+			continue
+		}
+		if r.term.lim == nil {
+			r.term.lim = map[int32]int32{}
+		}
+		lim := d.low(g, i) + r.skew
+		if old, ok := r.term.lim[spot]; !ok || lim < old {
+			r.term.lim[spot] = lim
+		}
+	}
+}
+
+// seatTogether places a group whose pods must share a machine with each other or with others.
+func (d *decision) seatTogether(g *group, opts []seatOption) {
+	// Where some are already, more may follow.
+	for i := range opts {
+		for _, at := range opts[i].c.slots {
+			s := d.slots[at]
+			doms := d.topo.spots[s.spot].doms
+			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.attaches(g, s) {
+				d.sit(g, at, 1)
+			}
+		}
+	}
+	if d.present(g) || g.unseated() == 0 {
+		d.follow(g, opts)
+		return
+	}
+	if !g.near.self {
+		return
+	}
+	// Nobody is anywhere: all of them on one machine that is there, if it has the room; else on one to buy.
+	for i := range opts {
+		for _, at := range opts[i].c.slots {
+			s := d.slots[at]
+			if n := g.unseated(); s.free.times(g.size, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
+				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.attaches(g, s) {
+					d.sit(g, at, 1)
+				}
+				return
+			}
+		}
+	}
+	d.bundle(g, opts, nil)
+}
+
+// present reports whether any pod that the group wants to be near is anywhere.
+func (d *decision) present(g *group) bool {
+	for _, x := range g.near.terms {
+		if x.matched.total > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// follow joins the group to a pod that it wants to be near and that a machine will be bought for.
+func (d *decision) follow(g *group, opts []seatOption) {
+	for _, b := range d.bundles {
+		if g.unseated() == 0 {
+			return
+		}
+		if d.wants(g, b.of) {
+			d.bundle(g, opts, b)
+		}
+	}
+	for _, o := range d.groups {
+		for i := range o.parts {
+			x := &o.parts[i]
+			if g.unseated() == 0 {
+				return
+			}
+			if o == g || x.n == 0 || o.nearHost() || !d.wants(g, o) {
+				continue
+			}
+			x.n--
+			b := &bundle{of: o, c: x.c, form: x.c.pinned, size: o.size.clone(), members: []member{{o, 1}}}
+			d.bundles = append(d.bundles, b)
+			d.bundle(g, opts, b)
+		}
+	}
+}
+
+// wants reports whether pods of o are what g has to share a machine with.
+func (d *decision) wants(g, o *group) bool {
+	for _, x := range g.near.terms {
+		if !slices.Contains(o.matches, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// bundle is pods that must share one machine yet to be bought.
+type bundle struct {
+	of      *group // whose pod came first
+	c       *cell
+	form    *form
+	size    vec
+	members []member
+}
+
+type member struct {
+	g *group
+	n int
+}
+
+// bundle puts as many pods of the group as a machine can hold onto one machine: that of onto, or a new one.
+func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
+	best, most := -1, 0
+	var with *form
+	for i := range opts {
+		o := &opts[i]
+		if !o.offer.ok || !d.regards(g, o.c.doms) {
+			continue
+		}
+		f := o.c.pinned
+		base := make(vec, len(g.size))
+		if onto != nil {
+			if f = d.forms.merge(onto.form, f, onto.size); f == nil {
+				continue
+			}
+			base = onto.size
+		}
+		n := d.holds(f, base, g)
+		if limit := g.together(onto); n > limit {
+			n = limit
+		}
+		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
+			best, most, with = i, n, f
+		}
+	}
+	if best < 0 {
+		return
+	}
+	b := onto
+	if b == nil {
+		b = &bundle{of: g, c: opts[best].c, size: make(vec, len(g.size))}
+		d.bundles = append(d.bundles, b)
+	}
+	b.form = with
+	b.size.take(g.size, -most)
+	b.members = append(b.members, member{g, most})
+	g.asked += most
+	d.count(g, opts[best].c.doms, unknown, most)
+}
+
+// regards is stands for a machine to buy, but without affinity on that machine.
+func (d *decision) regards(g *group, doms []int32) bool {
+	keep := g.near
+	g.near.terms = slices.DeleteFunc(slices.Clone(keep.terms), func(x *term) bool { return x.key == host })
+	ok := d.stands(g, doms, true)
+	g.near = keep
+	return ok
+}
+
+// holds returns how many pods of the group some offering holds beside base.
+func (d *decision) holds(f *form, base vec, g *group) int {
+	most := 0
+	for _, s := range d.sellers {
+		d.lotOf(s, f).ok.each(func(i int) {
+			if most < g.unseated() {
+				room := s.room[i].clone()
+				room.take(base, 1)
+				most = max(most, room.times(g.size, g.unseated()))
+			}
+		})
+	}
+	return most
+}
+
+// together returns how many pods of the group bear each other, and those of the bundle, on one machine.
+func (g *group) together(onto *bundle) int {
+	var loads []member
+	if onto != nil {
+		loads = onto.members
+	}
+	return capOf(g.host, func(yield func([]relation, int)) {
+		for _, m := range loads {
+			yield(m.g.host, m.n)
+		}
+	})
+}
+
+// capOf returns how many pods with relations may join others on one machine.
+func capOf(rel []relation, others func(yield func([]relation, int))) int {
+	best := noCap
+	for _, r := range rel {
+		n, limit := int32(0), r.limit
+		others(func(list []relation, k int) {
+			for _, o := range list {
+				if o.term == r.term {
+					n += o.adds * int32(k)
+					limit = min(limit, o.limit)
+				}
+			}
+		})
+		if r.adds > 0 {
+			best = min(best, int(max(0, limit-n)/r.adds))
+		} else if n > limit {
+			best = 0
+		}
+	}
+	return best
+}
+
+// purchaseGroups turns what has to be bought into groups for packing: parts of groups, narrowed to their cells, and bundles.
+func (d *decision) purchaseGroups() []*group {
+	var out []*group
+	taken := map[*group]int{}
+	carve := func(g *group, n int) []*model.Pod {
+		from := g.next + taken[g]
+		taken[g] += n
+		return g.pods[from : from+n]
+	}
+	for _, b := range d.bundles {
+		x := &group{key: b.of.key, form: b.form, size: b.size, bundled: true, cell: b.c, of: b.of}
+		for _, m := range b.members {
+			x.pods = append(x.pods, carve(m.g, m.n)...)
+			x.requests = x.requests.Add(times(m.g.requests, m.n))
+			x.join(m.g.host, int32(m.n))
+			x.priority = max(x.priority, m.g.priority)
+		}
+		out = append(out, x)
+	}
+	for _, g := range d.groups {
+		for _, p := range g.parts {
+			if p.n == 0 {
+				continue
+			}
+			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
+				rules: rules{host: g.host}, cell: p.c, of: g, priority: g.priority})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
+	})
+	return out
+}
+
+func times(r model.Resources, n int) model.Resources {
+	var out model.Resources
+	for range n {
+		out = out.Add(r)
+	}
+	return out
+}
+
+// join adds what n pods with relations do to counts on a machine.
+func (g *group) join(rel []relation, n int32) {
+	for _, r := range rel {
+		i := slices.IndexFunc(g.host, func(x relation) bool { return x.term == r.term })
+		if i < 0 {
+			i = len(g.host)
+			g.host = append(g.host, relation{term: r.term, limit: noBound})
+		}
+		g.host[i].adds += r.adds * n
+		g.host[i].limit = min(g.host[i].limit, r.limit)
+	}
+}
+
+// attaches reports whether the node can attach the volumes of one more pod of the group.
+func (d *decision) attaches(g *group, s *slot) bool { return true }
+
+// attach notes the volumes of pods of the group on the node.
+func (d *decision) attach(g *group, s *slot) {}

@@ -1,0 +1,288 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// tie works out the ties between pods: which terms there are, how many running pods each picks where, and what that asks of
+// the groups. Cost: O(running pods × labels + groups × terms that pick them + spread forms × machines).
+func (d *decision) tie(slots []*slot) {
+	t := d.topo
+	d.noteKeys()
+	d.noteSpots(slots)
+	placing := d.placing()
+	for _, g := range d.groups {
+		if g.why == "" {
+			d.own(g)
+		}
+	}
+	for i := range d.in.World.Pods {
+		// Running pods that refuse others, if any of those wait.
+		if p := &d.in.World.Pods[i]; len(p.PodAntiAffinity) > 0 && p.Node != "" && !p.Terminal && !placing[p.Key()] {
+			for _, x := range p.PodAntiAffinity {
+				t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods").owners.add(t.domain(p.Node, t.key(x.Key)), 1)
+			}
+		}
+	}
+	if len(t.terms) > 0 {
+		for _, g := range d.groups {
+			if g.matches = nil; g.why == "" {
+				g.matches = t.matching(g.first().Namespace, g.first().Labels)
+			}
+			for _, x := range g.matches {
+				x.used = true
+			}
+		}
+		d.countRunning(placing)
+	}
+	d.countPorts(placing)
+	for _, g := range d.groups {
+		if g.why == "" {
+			d.relate(g)
+		}
+	}
+}
+
+func (t *topology) domain(node string, key int) int32 {
+	i, ok := t.spotOf[node]
+	if !ok {
+		return unknown
+	}
+	return t.spots[i].doms[key]
+}
+
+// placing are pods that run but get a new place: they no longer count where they are.
+func (d *decision) placing() map[model.PodKey]bool {
+	out := map[model.PodKey]bool{}
+	for _, g := range d.groups {
+		for _, p := range g.pods {
+			if p.Node != "" {
+				out[p.Key()] = true
+			}
+		}
+	}
+	return out
+}
+
+func (d *decision) noteKeys() {
+	t := d.topo
+	for _, g := range d.groups {
+		p := g.first()
+		for _, c := range p.Spread {
+			t.key(c.Key)
+		}
+		for _, list := range [][]model.PodTerm{p.PodAffinity, p.PodAntiAffinity} {
+			for _, x := range list {
+				t.key(x.Key)
+			}
+		}
+		for _, w := range p.Prefers {
+			if w.Pod != nil {
+				t.key(w.Pod.Key)
+			}
+		}
+	}
+	for i := range d.in.World.Pods {
+		for _, x := range d.in.World.Pods[i].PodAntiAffinity {
+			t.key(x.Key)
+		}
+	}
+}
+
+func (d *decision) noteSpots(slots []*slot) {
+	t := d.topo
+	for i := range d.in.World.Nodes {
+		n := &d.in.World.Nodes[i]
+		t.spotOf[n.Name] = int32(len(t.spots))
+		t.spots = append(t.spots, &spot{labels: require.Normalise(n.Labels), taints: n.Taints})
+	}
+	for _, s := range slots {
+		if s.node != "" {
+			s.spot = t.spotOf[s.node]
+			t.spots[s.spot].labels, t.spots[s.spot].taints = s.labels, s.taints
+			continue
+		}
+		s.spot = int32(len(t.spots))
+		labels, may := s.certain(t.keys)
+		t.spots = append(t.spots, &spot{labels: labels, taints: s.taints, may: may})
+	}
+	for i, s := range t.spots {
+		t.place(s, i)
+	}
+}
+
+// certain returns the labels under keys that a claim's node will have whatever the claim becomes, and the values of those that are
+// still open.
+func (s *slot) certain(keys []string) (labels map[string]string, may map[string][]string) {
+	labels, may = map[string]string{}, map[string][]string{}
+	for _, k := range keys {
+		v, defined := s.own.Get(k)
+		if list, listed := v.Listed(); defined && listed && len(list) == 1 && !v.AllowsAbsent() {
+			labels[k] = list[0]
+			continue
+		}
+		c := s.shelf.keys[k]
+		if c == nil || s.items.first() < 0 {
+			continue
+		}
+		for i, value := range c.values {
+			switch {
+			case s.items.within(c.sets[i]) && !s.shelf.either[k]:
+				labels[k] = value
+			case s.items.and(c.sets[i]).first() >= 0:
+				may[k] = append(may[k], value)
+			}
+		}
+	}
+	return labels, may
+}
+
+// own interns what the group itself asks for.
+func (d *decision) own(g *group) {
+	t, p := d.topo, g.first()
+	var keys []string
+	for _, c := range p.Spread {
+		if c.Hard || d.wishes {
+			if k := require.Key(c.Key); !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	slices.Sort(keys)
+	for _, c := range p.Spread {
+		if !c.Hard && !d.wishes {
+			continue
+		}
+		e, text := t.eligibleFor(c, g, keys)
+		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
+		x.elig, x.used = e, true
+		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, soft: !c.Hard}
+		if c.Selector.Matches(p.Labels) {
+			r.self = 1
+		}
+		g.spread = append(g.spread, r)
+	}
+	for _, x := range p.PodAntiAffinity {
+		y := t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods")
+		y.used = true
+		g.anti = append(g.anti, y)
+	}
+	d.ownNear(g, p)
+	for _, h := range p.HostPorts {
+		g.ports = append(g.ports, t.portTerms(h, d.portIPs)...)
+	}
+}
+
+func (d *decision) ownNear(g *group, p *model.Pod) {
+	if len(p.PodAffinity) == 0 {
+		return
+	}
+	t := d.topo
+	var all []picker
+	for _, x := range p.PodAffinity {
+		all = append(all, pickerOf(x))
+	}
+	g.near.self = true
+	for _, y := range all {
+		g.near.self = g.near.self && t.picks(y, p.Namespace, p.Labels)
+	}
+	for _, x := range p.PodAffinity {
+		y := t.intern(t.key(x.Key), all, "pods")
+		y.used = true
+		if !slices.Contains(g.near.terms, y) {
+			g.near.terms = append(g.near.terms, y)
+		}
+	}
+}
+
+// countRunning counts bound pods that terms in use pick. Spread leaves terminating pods out, affinity does not.
+func (d *decision) countRunning(placing map[model.PodKey]bool) {
+	t := d.topo
+	for i := range d.in.World.Pods {
+		p := &d.in.World.Pods[i]
+		if p.Node == "" || p.Terminal || placing[p.Key()] {
+			continue
+		}
+		at, ok := t.spotOf[p.Node]
+		if !ok {
+			continue
+		}
+		for _, x := range t.matching(p.Namespace, p.Labels) {
+			switch {
+			case x.elig == nil:
+				x.matched.add(t.spots[at].doms[x.key], 1)
+			case x.elig.spots[at] && !p.Deleting():
+				x.matched.add(t.spots[at].doms[x.key], 1)
+			}
+		}
+	}
+}
+
+// relate derives from the terms where it matters what happens on one machine, and under which other keys.
+func (d *decision) relate(g *group) {
+	at := map[*term]int{}
+	rel := func(x *term) *relation {
+		i, ok := at[x]
+		if !ok {
+			i = len(g.host)
+			at[x] = i
+			g.host = append(g.host, relation{term: x, limit: noBound})
+		}
+		return &g.host[i]
+	}
+	key := func(k int) {
+		if !slices.Contains(g.keys, k) {
+			g.keys = append(g.keys, k)
+		}
+	}
+	for _, x := range g.matches {
+		if x.key == host {
+			rel(x).adds = 1
+		} else {
+			key(x.key)
+		}
+	}
+	for _, r := range g.spread {
+		if r.term.key == host {
+			y := rel(r.term)
+			y.limit = min(y.limit, r.skew)
+		} else {
+			key(r.term.key)
+		}
+	}
+	for _, x := range g.anti {
+		if x.key == host {
+			y := rel(x)
+			y.limit = min(y.limit, y.adds) // itself, when it is picked
+			y.exclusive = true
+		} else {
+			key(x.key)
+		}
+	}
+	for _, x := range g.near.terms {
+		if x.key != host {
+			key(x.key)
+		}
+	}
+	for _, x := range g.ports {
+		y := rel(x)
+		y.adds, y.limit, y.exclusive = 1, 1, true
+	}
+	slices.Sort(g.keys)
+}
+
+// portTerms are the counts that a host port belongs to: one per address that it may meet another port of its kind on.
+func (t *topology) portTerms(h model.HostPort, ips map[string][]string) []*term {
+	at := portKey(h)
+	if !everywhere(h.IP) {
+		return []*term{t.intern(host, []picker{{}}, "port"+at+"@"+h.IP)}
+	}
+	var out []*term
+	for _, x := range ips[at] {
+		out = append(out, t.intern(host, []picker{{}}, "port"+at+"@"+x))
+	}
+	return out
+}

@@ -1,0 +1,333 @@
+package place
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// host is the index of the topology key of single machines. Its domains are spots.
+const host = 0
+
+// What stands for a domain where there is none.
+const (
+	unknown = int32(-1) // the machine lacks the label
+	either  = int32(-2) // the machine is on its way, and may still get one of several values
+)
+
+// tally counts pods per domain. Few domains are ever touched, so it keeps those only.
+type tally struct {
+	n     map[int32]int32
+	total int64 // pods counted, on machines without a known domain too
+}
+
+func (t *tally) at(dom int32) int32 { return t.n[dom] }
+
+func (t *tally) add(dom, n int32) {
+	t.total += int64(n)
+	if dom < 0 {
+		return
+	}
+	if t.n == nil {
+		t.n = map[int32]int32{}
+	}
+	t.n[dom] += n
+}
+
+// picker picks pods: a selector within namespaces.
+type picker struct {
+	sel        *model.Selector
+	namespaces []string
+	nsSel      *model.Selector
+}
+
+// term is one thing that pods are counted for: those that all pickers pick, by domains of one key. Spread and affinity count
+// differently, so their terms are never shared.
+type term struct {
+	id      int
+	key     int
+	pickers []picker
+	// elig is set on terms of spread: only pods on machines that count for the constraint are counted.
+	elig *eligible
+	// matched counts picked pods; owners counts pods that refuse them (anti-affinity).
+	matched, owners tally
+	// lim remembers, per domain, the most picked pods that a pod placed in this decision can live with.
+	lim map[int32]int32
+	// used is set when a pod to place is picked or owns the term.
+	used bool
+}
+
+// eligible says which machines count for a spread constraint, as kube-scheduler decides it: those that have all keys, and
+// that the pod accepts as far as the constraint's policies ask.
+type eligible struct {
+	spots []bool
+	// doms lists, per key, the domains that machines which count are in, sorted.
+	doms map[int][]int32
+}
+
+// spot is a machine that is there or on its way, whether or not it takes pods.
+type spot struct {
+	labels map[string]string
+	taints []model.Taint
+	doms   []int32 // per key
+	// may lists, per key whose value is still open, the values.
+	may map[string][]string
+}
+
+// topology is everything about where pods stand to each other.
+type topology struct {
+	keys    []string // normalised; keys[host] is the host name
+	keyOf   map[string]int
+	values  []map[string]int32 // per key
+	names   [][]string
+	spots   []*spot
+	spotOf  map[string]int32 // by node name
+	terms   []*term
+	byText  map[string]*term
+	eligs   map[string]*eligible
+	ns      map[string]map[string]string
+	byLabel map[[2]string][]*term // terms whose first requirement asks for this label
+	others  []*term
+}
+
+func newTopology(w model.World) *topology {
+	t := &topology{keyOf: map[string]int{}, byText: map[string]*term{}, eligs: map[string]*eligible{}, ns: map[string]map[string]string{},
+		byLabel: map[[2]string][]*term{}, spotOf: map[string]int32{}}
+	t.key(model.LabelHostname)
+	for _, n := range w.Namespaces {
+		t.ns[n.Name] = n.Labels
+	}
+	return t
+}
+
+// key returns the index of a topology key.
+func (t *topology) key(k string) int {
+	k = require.Key(k)
+	i, ok := t.keyOf[k]
+	if !ok {
+		i = len(t.keys)
+		t.keyOf[k] = i
+		t.keys, t.values, t.names = append(t.keys, k), append(t.values, map[string]int32{}), append(t.names, nil)
+	}
+	return i
+}
+
+// dom returns the domain of a value.
+func (t *topology) dom(key int, value string) int32 {
+	d, ok := t.values[key][value]
+	if !ok {
+		d = int32(len(t.names[key]))
+		t.values[key][value] = d
+		t.names[key] = append(t.names[key], value)
+	}
+	return d
+}
+
+// place works out the domains of all spots. Call it when all keys are known.
+func (t *topology) place(s *spot, i int) {
+	s.doms = make([]int32, len(t.keys))
+	for k, name := range t.keys {
+		s.doms[k] = unknown
+		if v, ok := s.labels[name]; ok && k != host {
+			s.doms[k] = t.dom(k, v)
+		}
+		if len(s.may[name]) > 0 {
+			s.doms[k] = either
+		}
+	}
+	s.doms[host] = int32(i)
+}
+
+func appendSelector(b []byte, s *model.Selector) []byte {
+	if s == nil {
+		return append(b, '-')
+	}
+	for _, r := range s.Requirements {
+		b = binary.AppendUvarint(append(b, '&'), uint64(len(r.Key)))
+		b = append(append(append(b, r.Key...), r.Op...), ':')
+		for _, v := range r.Values {
+			b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
+		}
+	}
+	return b
+}
+
+func appendPicker(b []byte, p picker) []byte {
+	b = appendSelector(append(b, '['), p.sel)
+	for _, n := range p.namespaces {
+		b = append(append(b, '/'), n...)
+	}
+	b = append(b, '@')
+	return append(appendSelector(b, p.nsSel), ']')
+}
+
+// intern returns the term for pickers under a key. extra tells terms apart that count differently.
+func (t *topology) intern(key int, pickers []picker, extra string) *term {
+	b := binary.AppendUvarint(nil, uint64(key))
+	for _, p := range pickers {
+		b = appendPicker(b, p)
+	}
+	b = append(b, extra...)
+	x := t.byText[string(b)]
+	if x != nil {
+		return x
+	}
+	x = &term{id: len(t.terms), key: key, pickers: pickers}
+	t.byText[string(b)] = x
+	t.terms = append(t.terms, x)
+	if sel := pickers[0].sel; sel == nil {
+		return x // picks nobody
+	} else if i := slices.IndexFunc(sel.Requirements, func(r model.Requirement) bool { return r.Op == model.In }); i >= 0 {
+		for _, v := range sel.Requirements[i].Values {
+			at := [2]string{sel.Requirements[i].Key, v}
+			t.byLabel[at] = append(t.byLabel[at], x)
+		}
+	} else {
+		t.others = append(t.others, x)
+	}
+	return x
+}
+
+func (t *topology) picks(p picker, ns string, labels map[string]string) bool {
+	if !slices.Contains(p.namespaces, ns) && (p.nsSel == nil || !p.nsSel.Matches(t.ns[ns])) {
+		return false
+	}
+	return p.sel.Matches(labels)
+}
+
+// matching returns the terms that pick pods with these labels, by id.
+func (t *topology) matching(ns string, labels map[string]string) []*term {
+	var out []*term
+	try := func(list []*term) {
+		for _, x := range list {
+			if !slices.ContainsFunc(x.pickers, func(p picker) bool { return !t.picks(p, ns, labels) }) {
+				out = append(out, x)
+			}
+		}
+	}
+	if len(t.byLabel) > 0 {
+		for k, v := range labels {
+			try(t.byLabel[[2]string{k, v}])
+		}
+	}
+	try(t.others)
+	if len(out) > 1 {
+		slices.SortFunc(out, func(a, b *term) int { return a.id - b.id })
+		out = slices.Compact(out)
+	}
+	return out
+}
+
+func pickerOf(x model.PodTerm) picker {
+	return picker{x.Selector, x.Namespaces, x.NamespaceSelector}
+}
+
+// spreadRule is one hard (or, on trial, soft) spread constraint of a group.
+type spreadRule struct {
+	term      *term
+	skew, min int32
+	self      int32 // 1 when its own pods count
+	soft      bool
+}
+
+// nearRule is the required pod affinity of a group as a whole: kube-scheduler counts pods that all terms pick.
+type nearRule struct {
+	terms []*term // one per key
+	self  bool
+}
+
+// relation is what a pod of a group does to a count on its own machine: it adds, and it bears at most limit.
+type relation struct {
+	term      *term
+	adds      int32
+	limit     int32
+	exclusive bool // limit comes from anti-affinity
+}
+
+const noBound = int32(1) << 30
+
+// rules are a group's ties to other pods.
+type rules struct {
+	spread  []spreadRule
+	anti    []*term
+	near    nearRule
+	matches []*term // terms that pick the group's pods
+	keys    []int   // keys, but host, under which it matters where the pods go
+	host    []relation
+}
+
+func (r *rules) tied() bool {
+	return len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.matches)+len(r.host) > 0
+}
+
+// eligibleFor returns which machines count for constraint c of a group.
+func (t *topology) eligibleFor(c model.Spread, g *group, keys []string) (*eligible, string) {
+	var b strings.Builder
+	if c.HonorAffinity {
+		b.WriteString("a")
+		for _, x := range g.form.terms {
+			b.WriteString(x.String() + "\n")
+		}
+	}
+	if c.HonorTaints {
+		b.WriteString("t")
+		for _, x := range g.tolerations {
+			b.WriteString(x.Key + "\x00" + x.Op + "\x00" + x.Value + "\x00" + string(x.Effect) + "\n")
+		}
+	}
+	b.WriteString("k" + strings.Join(keys, ","))
+	text := b.String()
+	if e := t.eligs[text]; e != nil {
+		return e, text
+	}
+	e := &eligible{spots: make([]bool, len(t.spots)), doms: map[int][]int32{}}
+	for i, s := range t.spots {
+		ok := true
+		for _, k := range keys {
+			ok = ok && s.doms[t.keyOf[k]] != unknown
+		}
+		if ok && c.HonorAffinity {
+			ok = anyAllows(g.form.terms, s.labels)
+		}
+		if ok && c.HonorTaints {
+			ok = g.form.tolerates(s.taints)
+		}
+		for _, k := range keys {
+			// A machine on its way may yet bring a domain, and then it counts; that is never wrong to reckon with.
+			for _, v := range s.may[k] {
+				e.doms[t.keyOf[k]] = append(e.doms[t.keyOf[k]], t.dom(t.keyOf[k], v))
+			}
+			ok = ok && s.doms[t.keyOf[k]] != either
+		}
+		if e.spots[i] = ok; !ok {
+			continue
+		}
+		for _, k := range keys {
+			id := t.keyOf[k]
+			e.doms[id] = append(e.doms[id], s.doms[id])
+		}
+	}
+	for k, list := range e.doms {
+		slices.Sort(list)
+		e.doms[k] = slices.Compact(list)
+	}
+	t.eligs[text] = e
+	return e, text
+}
+
+// least is the smallest count among the domains.
+func (x *term) least(doms []int32) int32 {
+	if len(x.matched.n) < len(doms) {
+		return 0
+	}
+	low := noBound
+	for _, d := range doms {
+		if low = min(low, x.matched.n[d]); low == 0 {
+			return 0
+		}
+	}
+	return low
+}

@@ -1,0 +1,38 @@
+package place
+
+import (
+	"fmt"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// tieText says which tie to other pods keeps one more pod of the group from machines that the seller could sell.
+func (d *decision) tieText(s *seller, g *group, l *lot) (model.Why, string) {
+	for i, r := range g.spread {
+		k := d.topo.keys[r.term.key]
+		if r.term.key == host {
+			continue
+		}
+		if len(g.among[i]) == 0 {
+			return model.WhyTopologySpread, fmt.Sprintf("spread over %s: no machine of the pool has the label", k)
+		}
+		low := d.low(g, i)
+		for _, dom := range g.among[i] {
+			if r.term.matched.at(dom) == low && (low > 0 || r.term.matched.total > 0) {
+				return model.WhyTopologySpread, fmt.Sprintf("spread over %s: %s has the fewest, %d, and takes no more; elsewhere the skew would be more than %d",
+					k, d.topo.names[r.term.key][dom], low, r.skew)
+			}
+		}
+	}
+	switch {
+	case len(g.near.terms) > 0 && !d.present(g):
+		return model.WhyPodAffinity, "no pod that it wants to be near is anywhere"
+	case len(g.near.terms) > 0:
+		return model.WhyPodAffinity, "it cannot be near the pods that it wants to be near"
+	case len(g.anti) > 0:
+		return model.WhyPodAffinity, fmt.Sprintf("a pod that it refuses is in every domain of %s that can be had", d.topo.keys[g.anti[0].key])
+	case len(g.spread) > 0:
+		return model.WhyTopologySpread, fmt.Sprintf("spread over %s leaves no place", d.topo.keys[g.spread[0].term.key])
+	}
+	return model.WhyPodAffinity, "a pod that refuses it is in every domain that can be had"
+}
