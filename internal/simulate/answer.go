@@ -51,10 +51,13 @@ func (a Answer) pool(name string) model.Pool {
 	return model.Pool{}
 }
 
+// catalog is what can be bought for a pool.
+func (a Answer) catalog(pool string) model.Catalog { return a.World.Catalog(pool, a.pool(pool).Class) }
+
 // offerings counts what is sold for a pool's class.
 func (a Answer) offerings(pool string) int {
 	n := 0
-	for _, t := range a.World.Catalogs[a.pool(pool).Class].Types {
+	for _, t := range a.catalog(pool).Types {
 		n += len(t.Offerings)
 	}
 	return n

@@ -226,7 +226,8 @@ func (in *input) object(c chunk, object []byte) {
 		}
 		return
 	}
-	unknown, err := in.reader.Check(object)
+	in.mirror.seen = nil
+	unknown, err := in.reader.Read(object)
 	switch {
 	case errors.Is(err, apikube.ErrKind):
 		in.ignored[head.Kind]++
@@ -244,12 +245,8 @@ func (in *input) object(c chunk, object []byte) {
 			in.doubts = append(in.doubts, Problem{c.file, in.lineOf(c, fieldOf(u)), name + ": " + u, "it has no effect"})
 		}
 	}
-	in.mirror.seen = nil
-	if _, err = in.reader.Read(object); err != nil {
-		in.misread(c, object, err)
-		return
-	}
 	in.objects++
+	in.kinds[head.Kind]++
 	for _, o := range in.mirror.seen {
 		for _, wrong := range nonsense(o) {
 			in.bad(Problem{c.file, c.line, name + ": " + wrong, "correct it"})

@@ -52,16 +52,9 @@ func World(ctx context.Context, o Options) (w model.World, notes []string, err e
 	if err != nil {
 		return model.World{}, nil, err
 	}
-	var sold model.World
-	if o.Catalog.Name != "" {
-		from, err := read([]File{o.Catalog})
-		if err != nil {
-			return model.World{}, nil, err
-		}
-		if sold = from.world(); len(from.problems) == 0 && len(sold.Catalogs) == 0 {
-			from.bad(Problem{File: o.Catalog.Name, What: "a catalogue without a type", Do: "write lines like: type D2 cpu=2 memory=8Gi zones=westus3-1 price=0.10 spot=0.02"})
-		}
-		in.problems = append(in.problems, from.problems...)
+	sold, err := in.sold(o.Catalog)
+	if err != nil {
+		return model.World{}, nil, err
 	}
 	if len(in.problems) > 0 {
 		return model.World{}, nil, &Invalid{in.problems}
@@ -71,67 +64,99 @@ func World(ctx context.Context, o Options) (w model.World, notes []string, err e
 		return model.World{}, nil, &Invalid{[]Problem{{What: "there is no pool, no node and no pod in the input",
 			Do: "dump with: kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml"}}}
 	}
-	if w, err = in.classes(w); err != nil {
+	if err := in.classes(w); err != nil {
 		return model.World{}, nil, err
 	}
-	in.ready(&w)
-	if err := in.pending(&w, o.Pending); err != nil {
+	w = in.world()
+	in.ready(w)
+	in.namespaces(w)
+	if err := in.pending(w, o.Pending); err != nil {
 		return model.World{}, nil, err
 	}
-	if err := in.catalogs(ctx, &w, o, sold.Catalogs); err != nil {
+	if err := in.catalogs(ctx, w, o, sold); err != nil {
 		return model.World{}, nil, err
 	}
+	w = in.world()
+	in.anywhere(&w)
 	return w, in.notes, nil
 }
 
+// sold reads the catalogue that was given beside the world. Its problems become those of the input.
+func (in *input) sold(f File) (map[model.ClassRef]model.Catalog, error) {
+	if f.Name == "" {
+		return nil, nil
+	}
+	from, err := read([]File{f})
+	if err != nil {
+		return nil, err
+	}
+	if len(from.problems) == 0 && len(from.text.catalogs) == 0 {
+		from.bad(Problem{File: f.Name, What: "a catalogue without a type", Do: "write lines like: type D2 cpu=2 memory=8Gi zones=westus3-1 price=0.10 spot=0.02"})
+	}
+	in.problems = append(in.problems, from.problems...)
+	return from.text.catalogs, nil
+}
+
 // classes adds the classes that pools name and no file has, with the defaults of the API.
-func (in *input) classes(w model.World) (model.World, error) {
-	added := false
+func (in *input) classes(w model.World) error {
 	for _, p := range w.Pools {
 		if p.Class.Name == "" || slices.ContainsFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class }) {
 			continue
 		}
 		if p.Class.Group != worldtext.Group || p.Class.Kind != worldtext.Kind {
-			return w, &Invalid{[]Problem{{What: fmt.Sprintf("pool %s uses %s of group %q, of which nothing is known here", p.Name, p.Class, p.Class.Group),
+			return &Invalid{[]Problem{{What: fmt.Sprintf("pool %s uses %s of group %q, of which nothing is known here", p.Name, p.Class, p.Class.Group),
 				Do: fmt.Sprintf("only %s of %s can be simulated", worldtext.Kind, worldtext.Group)}}}
 		}
 		object := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q}}`, p.Class.Group+"/v1beta1", p.Class.Kind, p.Class.Name)
 		if _, err := in.reader.Read([]byte(object)); err != nil {
-			return w, fmt.Errorf("default class: %w", err)
+			return fmt.Errorf("default class: %w", err)
 		}
 		if p.Class.Name != "default" || in.objects > 0 { // a text world's default class needs not be written
 			in.note(fmt.Sprintf("%s is not in the input: a class with default settings is assumed", p.Class))
 		}
-		added = true
+		w = in.world() // two pools may name it
 	}
-	if added {
-		w = in.world()
-	}
-	return w, nil
+	return nil
 }
 
 // ready takes pools and classes for ready that no controller has looked at: a file that a person wrote has no status.
-func (in *input) ready(w *model.World) {
+func (in *input) ready(w model.World) {
 	var assumed []string
-	w.Pools, w.Classes = slices.Clone(w.Pools), slices.Clone(w.Classes)
-	for i, p := range w.Pools {
+	for _, p := range w.Pools {
 		if len(p.Conditions) == 0 {
-			w.Pools[i].Conditions = []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: p.Generation}}
+			p.Conditions = []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: p.Generation}}
+			in.tell(p)
 			assumed = append(assumed, "pool "+p.Name)
 		}
 	}
-	for i, c := range w.Classes {
+	for _, c := range w.Classes {
 		if len(c.Conditions) == 0 {
-			w.Classes[i].Conditions = []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: c.Generation}}
+			c.Conditions = []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: c.Generation}}
+			in.tell(c)
 		}
 	}
 	if len(assumed) > 0 {
-		in.note("no status, so taken to be ready: " + some(assumed, len(assumed)))
+		in.note("no status, so taken to be ready: " + some(assumed, maxNamed))
+	}
+}
+
+// namespaces adds those that pods are in and no file has, with the label that every namespace has: selectors of
+// namespaces look at them.
+func (in *input) namespaces(w model.World) {
+	known := map[string]bool{}
+	for _, n := range w.Namespaces {
+		known[n.Name] = true
+	}
+	for _, p := range w.Pods {
+		if !known[p.Namespace] {
+			known[p.Namespace] = true
+			in.tell(model.Namespace{Name: p.Namespace, Labels: map[string]string{"kubernetes.io/metadata.name": p.Namespace}})
+		}
 	}
 }
 
 // pending decides which pods wait.
-func (in *input) pending(w *model.World, choice Pending) error {
+func (in *input) pending(w model.World, choice Pending) error {
 	if choice == "" {
 		choice = Pending(in.args["pending"])
 	}
@@ -143,11 +168,11 @@ func (in *input) pending(w *model.World, choice Pending) error {
 		return &Invalid{[]Problem{{What: fmt.Sprintf("pending: there is no %q", choice), Do: "want all or unschedulable"}}}
 	}
 	n := 0
-	w.Pods = slices.Clone(w.Pods)
-	for i, p := range w.Pods {
+	for _, p := range w.Pods {
 		if p.Node == "" && !p.Unschedulable {
-			w.Pods[i].Unschedulable = true
-			if w.Pods[i].Provisionable() {
+			p.Unschedulable = true
+			in.tell(p)
+			if p.Provisionable() {
 				n++
 			}
 		}
@@ -158,35 +183,57 @@ func (in *input) pending(w *model.World, choice Pending) error {
 	return nil
 }
 
-// catalogs fills in what can be bought: from the files, from the given catalogue, or from a region's offerings.
-func (in *input) catalogs(ctx context.Context, w *model.World, o Options, sold map[model.ClassRef]model.Catalog) error {
-	if w.Catalogs == nil {
-		w.Catalogs = map[model.ClassRef]model.Catalog{}
+// anywhere lets volumes of which the input says nothing be reached from everywhere: a dump may be without them.
+func (in *input) anywhere(w *model.World) {
+	if in.kinds["PersistentVolumeClaim"] > 0 && in.kinds["PersistentVolume"] > 0 && in.kinds["StorageClass"] > 0 {
+		return
 	}
-	written := len(w.Catalogs) > 0 && o.Location == "" && len(sold) == 0
+	n := 0
+	w.Pods = slices.Clone(w.Pods)
+	for i, p := range w.Pods {
+		if len(p.VolumeClaims) > 0 && slices.Contains(p.Needs, model.WhyVolumes) {
+			w.Pods[i].Needs = slices.DeleteFunc(slices.Clone(p.Needs), func(y model.Why) bool { return y == model.WhyVolumes })
+			if p.Provisionable() {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		in.note(fmt.Sprintf("volumes of %s taken to be within reach of every node: the input has not all of persistentvolumeclaims, persistentvolumes, storageclasses", count(n, "pod")))
+	}
+}
+
+// catalogs fills in what can be bought: from the files, from the given catalogue, or from a region's offerings.
+func (in *input) catalogs(ctx context.Context, w model.World, o Options, sold map[model.ClassRef]model.Catalog) error {
+	written := in.text.catalogs
+	if o.Location != "" || len(sold) > 0 {
+		written = nil // who asks for something else gets it
+	}
 	var missing []model.Class
-	for _, p := range w.Pools {
-		i := slices.IndexFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class })
-		_, have := w.Catalogs[p.Class]
-		if i < 0 || have || written && in.objects == 0 || slices.ContainsFunc(missing, func(c model.Class) bool { return c.Ref == p.Class }) {
+	for _, c := range w.Classes {
+		if !slices.ContainsFunc(w.Pools, func(p model.Pool) bool { return p.Class == c.Ref }) {
 			continue
 		}
-		if c, ok := sold[p.Class]; ok {
-			w.Catalogs[p.Class] = c
-		} else if c, ok := sold[worldtext.Ref("default")]; ok {
-			c.Class = p.Class
-			w.Catalogs[p.Class] = c
-		} else if c, ok := w.Catalogs[worldtext.Ref("default")]; ok && in.objects > 0 {
-			c.Class = p.Class
-			w.Catalogs[p.Class] = c
-		} else {
-			missing = append(missing, w.Classes[i])
+		found := false
+		for _, from := range []map[model.ClassRef]model.Catalog{written, sold} {
+			cat, ok := from[c.Ref]
+			if general, any := from[worldtext.Ref("default")]; !ok && in.objects > 0 && any {
+				cat, ok = general, true // types without a class are for every class of a dump
+			}
+			if ok {
+				cat.Class = c.Ref
+				in.mirror.SetCatalog(cat)
+				found = true
+			}
+		}
+		if !found && (len(written) == 0 || in.objects > 0) {
+			missing = append(missing, c)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	site, from, err := in.site(*w, o)
+	site, from, err := in.site(w, o)
 	if err != nil {
 		return err
 	}
@@ -195,7 +242,7 @@ func (in *input) catalogs(ctx context.Context, w *model.World, o Options, sold m
 		if err != nil {
 			return fmt.Errorf("offerings of %s for %s: %w", site.Location, c.Ref, err)
 		}
-		w.Catalogs[c.Ref] = got
+		in.mirror.SetCatalog(got)
 	}
 	in.note(fmt.Sprintf("sizes and prices are those of the built-in table for %s%s; quota and what is sold out are not known", site.Location, from))
 	return nil

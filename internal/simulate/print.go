@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // hoursPerMonth is what price lists of clouds use.
@@ -36,11 +37,34 @@ func (a Answer) Text(wide bool) string {
 	return b.String()
 }
 
-// alike are purchases that differ in their pods only.
+// alike are purchases of one offering for one pool.
 type alike struct {
-	first place.Purchase
-	n     int
-	pods  []string
+	first    place.Purchase
+	n        int
+	requests model.Resources // of all together
+	pods     []string
+	others   bool // all have the same further options
+}
+
+// together groups purchases, in the order of the plan; apart leaves each alone.
+func together(list []place.Purchase, apart bool) []*alike {
+	var groups []*alike
+	at := map[string]*alike{}
+	for _, p := range list {
+		key := p.Pool + " " + p.Options[0].Key.String()
+		g := at[key]
+		if g == nil || apart {
+			g = &alike{first: p, others: true}
+			at[key], groups = g, append(groups, g)
+		}
+		g.n++
+		g.requests = g.requests.Add(p.Requests)
+		g.others = g.others && slices.Equal(g.first.Options, p.Options)
+		for _, k := range p.Pods {
+			g.pods = append(g.pods, k.String())
+		}
+	}
+	return groups
 }
 
 func (a Answer) buys(b *strings.Builder, named int, wide bool) {
@@ -50,34 +74,23 @@ func (a Answer) buys(b *strings.Builder, named int, wide bool) {
 		}
 		return
 	}
-	var groups []*alike
-	at := map[string]*alike{}
-	for _, p := range a.Plan.Buy {
-		key := fmt.Sprint(p.Pool, p.Options[0], len(p.Options), len(p.Pods), p.Requests)
-		g := at[key]
-		if g == nil || wide {
-			g = &alike{first: p}
-			at[key], groups = g, append(groups, g)
-		}
-		g.n++
-		for _, k := range p.Pods {
-			g.pods = append(g.pods, k.String())
-		}
-	}
 	fmt.Fprintf(b, "buy %s\n", count(len(a.Plan.Buy), "machine"))
-	for _, g := range groups {
-		p := g.first
+	for i, g := range together(a.Plan.Buy, wide) {
+		if i == maxGroups && !wide {
+			fmt.Fprintf(b, "  and other kinds of machines: -o wide names all\n")
+			break
+		}
+		best := g.first.Options[0]
 		each := ""
 		if g.n > 1 {
 			each = " each"
 		}
-		fmt.Fprintf(b, "  %d × %s for pool %s, %s%s\n", g.n, p.Options[0].Key, p.Pool, p.Options[0].Price, each)
-		slices.SortFunc(g.pods, natural)
-		fmt.Fprintf(b, "      pods      %s\n", some(g.pods, named))
-		fmt.Fprintf(b, "      takes     %s%s%s\n", p.Requests, each, a.share(p))
-		if len(p.Options) > 1 {
+		fmt.Fprintf(b, "  %d × %s for pool %s, %s%s\n", g.n, best.Key, g.first.Pool, best.Price, each)
+		fmt.Fprintf(b, "      pods      %s\n", some(sorted(g.pods), named))
+		fmt.Fprintf(b, "      takes     %s%s\n", g.requests, a.share(g))
+		if len(g.first.Options) > 1 && g.others {
 			var others []string
-			for _, o := range p.Options[1:] {
+			for _, o := range g.first.Options[1:] {
 				others = append(others, fmt.Sprintf("%s %s", o.Key, o.Price))
 			}
 			fmt.Fprintf(b, "      else      %s\n", some(others, othersNamed(wide)))
@@ -93,13 +106,15 @@ func othersNamed(wide bool) int {
 	return maxNamed / 2
 }
 
-// share says how full the best option is.
-func (a Answer) share(p place.Purchase) string {
-	t, ok := a.World.Catalogs[p.Class].Type(p.Options[0].Key.Type)
-	if !ok || t.Allocatable.CPU == 0 || t.Allocatable.Memory == 0 {
+// share says how full the machines of the best option are on average.
+func (a Answer) share(g *alike) string {
+	t, ok := a.catalog(g.first.Pool).Type(g.first.Options[0].Key.Type)
+	room := t.Allocatable
+	if !ok || room.CPU == 0 || room.Memory == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d %% of cpu, %d %% of memory)", 100*p.Requests.CPU/t.Allocatable.CPU, 100*p.Requests.Memory/t.Allocatable.Memory)
+	n := int64(g.n)
+	return fmt.Sprintf(" (%d %% of cpu, %d %% of memory)", 100*g.requests.CPU/(n*room.CPU), 100*g.requests.Memory/(n*room.Memory))
 }
 
 func (a Answer) fits(b *strings.Builder, named int, wide bool) {

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,14 +38,15 @@ type input struct {
 	mirror  *mirror         // objects of the API
 	reader  *apikube.Reader // tells mirror
 	objects int             // of the API, that were looked at
+	kinds   map[string]int  // how many of each kind
 	ignored map[string]int  // kinds that no decider looks at, and how many of each
 
-	text textWorld // objects of scenarios; they win over those of the API
+	text textWorld // what scenarios say that the mirror cannot hold, and where they say what
 }
 
 // read reads all files into one world: an object in a later file takes the place of the same object in an earlier one.
 func read(files []File) (*input, error) {
-	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, args: map[string]string{}, text: newTextWorld()}
+	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld()}
 	var err error
 	if in.reader, err = apikube.NewReader(in.mirror); err != nil {
 		return nil, err
@@ -114,41 +114,17 @@ func formatOf(f File) format {
 	return asText
 }
 
-// world is the picture: what the files' API objects say, and above it what the scenarios say.
+// tell puts an object into the picture, over its namesake.
+func (in *input) tell(o model.Object) { in.mirror.World.Apply(model.Change{Object: o}) }
+
+// world is the picture as the controller's mirror gives it. Budgets of scenarios name their pods themselves.
 func (in *input) world() model.World {
 	w := in.mirror.Snapshot()
-	t := in.text.world
-	w.Pools = over(w.Pools, t.Pools)
-	w.Classes = over(w.Classes, t.Classes)
-	w.Claims = over(w.Claims, t.Claims)
-	w.Nodes = over(w.Nodes, t.Nodes)
-	w.Pods = over(w.Pods, t.Pods)
-	w.Daemons = over(w.Daemons, t.Daemons)
-	w.PDBs = over(w.PDBs, t.PDBs)
-	w.Namespaces = over(w.Namespaces, t.Namespaces)
-	w.Attachments = over(w.Attachments, t.Attachments)
-	w.Catalogs = maps.Clone(t.Catalogs)
+	w.PDBs = slices.Clone(w.PDBs)
+	for i, b := range w.PDBs {
+		if own, ok := in.text.budgets[b.ObjectKey()]; ok && !b.HasSel {
+			w.PDBs[i].Pods = own.Pods
+		}
+	}
 	return w
-}
-
-// over returns base with the objects of top in it, each in the place of its namesake, sorted.
-func over[T model.Object](base, top []T) []T {
-	mine := map[string]bool{}
-	for _, o := range top {
-		mine[o.ObjectKey()] = true
-	}
-	out := slices.DeleteFunc(slices.Clone(base), func(o T) bool { return mine[o.ObjectKey()] })
-	out = append(out, top...)
-	slices.SortStableFunc(out, func(a, b T) int { return compareKeys(a.ObjectKey(), b.ObjectKey()) })
-	return out
-}
-
-// compareKeys orders keys part by part, so that a pod "a/b" comes before "a-c/d", as sorting by namespace first asks.
-func compareKeys(a, b string) int {
-	nsA, nameA, okA := strings.Cut(a, "/")
-	nsB, nameB, okB := strings.Cut(b, "/")
-	if okA && okB {
-		return cmp.Or(cmp.Compare(nsA, nsB), cmp.Compare(nameA, nameB))
-	}
-	return cmp.Compare(a, b)
 }

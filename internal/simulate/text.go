@@ -20,13 +20,12 @@ func nouns() []string {
 	return []string{"class", "type", "pool", "node", "claim", "pod", "daemon", "pdb", "namespace"}
 }
 
-// textWorld gathers what scenarios say, line by line, so that every mistake is found and has its line.
+// textWorld is what is kept of scenarios beside the objects in the mirror.
 type textWorld struct {
-	world model.World
+	catalogs map[model.ClassRef]model.Catalog
+	budgets  map[string]model.PDB // by key
 	// at is where an object was written, by kind and key.
 	at map[string]origin
-	// class names the classes that were written, not implied.
-	class map[string]bool
 }
 
 type origin struct {
@@ -35,8 +34,7 @@ type origin struct {
 }
 
 func newTextWorld() textWorld {
-	return textWorld{at: map[string]origin{}, class: map[string]bool{},
-		world: model.World{Catalogs: map[model.ClassRef]model.Catalog{}}}
+	return textWorld{at: map[string]origin{}, budgets: map[string]model.PDB{}, catalogs: map[model.ClassRef]model.Catalog{}}
 }
 
 // readText reads a world in the notation of worldtext, or a scenario: comment, command, world, "----", answer.
@@ -92,7 +90,7 @@ func (in *input) textLine(line string, words []string, at origin) {
 	if words[0] != "class" {
 		w.Classes = nil // the class that needs not be written is filled in later
 	}
-	in.text.take(in, w, at)
+	in.take(w, at)
 }
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
@@ -138,48 +136,41 @@ func fieldWords() []string {
 		"prefer-apart", "port", "volume"}
 }
 
-// take adds what one line said.
-func (t *textWorld) take(in *input, w model.World, at origin) {
-	for _, c := range w.Classes {
-		t.class[c.Ref.Name] = true
+// take puts what one line said into the picture.
+func (in *input) take(w model.World, at origin) {
+	keep(in, at, w.Classes)
+	keep(in, at, w.Pools)
+	keep(in, at, w.Claims)
+	keep(in, at, w.Nodes)
+	keep(in, at, w.Pods)
+	keep(in, at, w.Daemons)
+	keep(in, at, w.PDBs)
+	keep(in, at, w.Namespaces)
+	for _, b := range w.PDBs {
+		in.text.budgets[b.ObjectKey()] = b
 	}
-	keep(in, at, &t.world.Pools, w.Pools)
-	keep(in, at, &t.world.Classes, w.Classes)
-	keep(in, at, &t.world.Claims, w.Claims)
-	keep(in, at, &t.world.Nodes, w.Nodes)
-	keep(in, at, &t.world.Pods, w.Pods)
-	keep(in, at, &t.world.Daemons, w.Daemons)
-	keep(in, at, &t.world.PDBs, w.PDBs)
-	keep(in, at, &t.world.Namespaces, w.Namespaces)
-	keep(in, at, &t.world.Attachments, w.Attachments)
 	for _, ref := range slices.SortedFunc(maps.Keys(w.Catalogs), compareRefs) {
-		t.takeTypes(in, w.Catalogs[ref], at)
+		in.text.takeTypes(in, w.Catalogs[ref], at)
 	}
 }
 
-// keep adds objects and refuses the second of a name in one file.
-func keep[T model.Object](in *input, at origin, list *[]T, more []T) {
-	for _, o := range more {
+// keep tells objects, and refuses the second of a name in one file.
+func keep[T model.Object](in *input, at origin, list []T) {
+	for _, o := range list {
 		for _, wrong := range nonsense(o) {
 			in.bad(Problem{at.file, at.line, wrong, "correct the line"})
 		}
 		key := fmt.Sprintf("%T %s", o, o.ObjectKey())
-		before, had := in.text.at[key]
+		if before, had := in.text.at[key]; had && before.file == at.file {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("%s is written in line %d already", strings.ToLower(strings.TrimPrefix(key, "model.")), before.line), "give it another name"})
+		}
 		in.text.at[key] = at
-		if !had {
-			*list = append(*list, o)
-			continue
-		}
-		if before.file == at.file {
-			in.bad(Problem{at.file, at.line, fmt.Sprintf("%s is written in line %d already", strings.TrimPrefix(key, "model."), before.line), "give it another name"})
-		}
-		i := slices.IndexFunc(*list, func(x T) bool { return x.ObjectKey() == o.ObjectKey() })
-		(*list)[i] = o
+		in.tell(o)
 	}
 }
 
 func (t *textWorld) takeTypes(in *input, c model.Catalog, at origin) {
-	have := t.world.Catalogs[c.Class]
+	have := t.catalogs[c.Class]
 	have.Class, have.Epoch = c.Class, 1
 	for _, n := range c.Types {
 		if len(n.Offerings) == 0 {
@@ -194,7 +185,7 @@ func (t *textWorld) takeTypes(in *input, c model.Catalog, at origin) {
 		have.Types = append(have.Types, n)
 	}
 	slices.SortFunc(have.Types, func(a, b model.InstanceType) int { return strings.Compare(a.Name, b.Name) })
-	t.world.Catalogs[c.Class] = have
+	t.catalogs[c.Class] = have
 }
 
 func compareRefs(a, b model.ClassRef) int {
