@@ -8,7 +8,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: ## build bin/karpenter and bin/karpenter-lab
@@ -32,6 +32,10 @@ test: ## prove everything, the whole story included
 .PHONY: unit
 unit: ## only what needs no control plane
 	go test ./...
+
+.PHONY: bench-compare
+bench-compare: ## measure us beside upstream's engine and write docs/performance.md anew (several minutes)
+	go run ./compat/cmd/bench-compare -into docs/performance.md
 
 .PHONY: generate
 generate: ## write CRDs, deep copies and charts' copies anew

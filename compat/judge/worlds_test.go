@@ -144,11 +144,10 @@ func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := run.Solve()
-	if err != nil {
+	if err := run.Solve(); err != nil {
 		return nil, err
 	}
-	r, err := p.Read(results)
+	r, err := run.Result()
 	if err != nil {
 		return nil, err
 	}

@@ -146,6 +146,7 @@ type Run struct {
 	problem   *Problem
 	ctx       context.Context
 	scheduler *scheduling.Scheduler
+	results   scheduling.Results
 }
 
 // Fresh sets a scheduler up: cluster state, topology, templates. This is what upstream does anew for every batch of pods.
@@ -180,11 +181,15 @@ func (p *Problem) Fresh() (*Run, error) {
 	return &Run{problem: p, ctx: ctx, scheduler: s}, nil
 }
 
-// Solve places the pods. The result is upstream's own; Read translates it, outside of any timer.
-func (r *Run) Solve() (scheduling.Results, error) {
+// Solve places the pods; Result says where.
+func (r *Run) Solve() error {
 	results, err := r.scheduler.Solve(r.ctx, r.problem.pods)
 	if err != nil {
-		return results, fmt.Errorf("solve: %w", err)
+		return fmt.Errorf("solve: %w", err)
 	}
-	return results.TruncateInstanceTypes(r.ctx, scheduling.MaxInstanceTypes), nil
+	r.results = results.TruncateInstanceTypes(r.ctx, scheduling.MaxInstanceTypes)
+	return nil
 }
+
+// Result translates what Solve decided. It fails when a machine could not be bought as anything.
+func (r *Run) Result() (Result, error) { return r.problem.read(r.results) }

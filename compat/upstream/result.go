@@ -56,8 +56,7 @@ func byKey(a, b model.PodKey) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// Read translates results. It fails when a machine could not be bought as anything.
-func (p *Problem) Read(r scheduling.Results) (Result, error) {
+func (p *Problem) read(r scheduling.Results) (Result, error) {
 	var out Result
 	for _, c := range r.NewNodeClaims {
 		m, err := p.machine(c)

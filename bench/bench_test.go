@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+func decide(w model.World) place.Plan { return place.Decide(place.Input{World: w}) }
+
+// cpu returns the processor time that f takes, the least of some tries: what it takes when nobody disturbs.
+func cpu(tries int, f func()) time.Duration {
+	var all []time.Duration
+	for range tries {
+		runtime.GC()
+		from := used()
+		f()
+		all = append(all, used()-from)
+	}
+	return slices.Min(all)
+}
+
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // getrusage of oneself cannot fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestAzureSellsWhatWeMeasureOn(t *testing.T) {
+	cat, err := Azure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	capped := Capped(cat, 64)
+	if len(cat.Types) < 100 || len(capped.Types) < 50 || len(capped.Types) >= len(cat.Types) {
+		t.Fatalf("%d types, %d of at most 64 cores", len(cat.Types), len(capped.Types))
+	}
+	for _, x := range cat.Types {
+		for _, o := range x.Offerings {
+			if o.Price <= 0 || o.CapacityType != model.OnDemand {
+				t.Errorf("%s costs %s", o.Key(), o.Price)
+			}
+		}
+	}
+}
+
+// TestGrowthWithPods: four times the pods take less than eight times the processor time, measured in one run.
+func TestGrowthWithPods(t *testing.T) {
+	for name, pods := range map[string]func(int, uint64) []model.Pod{"shapes": workload.Shapes, "topology": workload.Topology, "diverse": workload.Diverse} {
+		cat := workload.Families()
+		small, large := workload.World(cat, pods(5_000, 1)), workload.World(cat, pods(20_000, 1))
+		a, b := cpu(3, func() { decide(small) }), cpu(3, func() { decide(large) })
+		t.Logf("%s: %v for 5000 pods, %v for 20000", name, a, b)
+		if b > 8*a {
+			t.Errorf("%s: 5000 pods take %v, 20000 take %v: more than eight times as long", name, a, b)
+		}
+	}
+}
+
+// TestAllocationsPerPod: what a decision allocates grows with shapes and machines, not with pods.
+func TestAllocationsPerPod(t *testing.T) {
+	const pods = 10_000
+	for _, c := range []struct {
+		name string
+		make func(int, uint64) []model.Pod
+		most float64 // per pod; about twice what was measured when the floor was set
+	}{{"shapes", workload.Shapes, 40}, {"topology", workload.Topology, 80}, {"diverse", workload.Diverse, 80}} {
+		w := workload.World(workload.Families(), c.make(pods, 1))
+		got := testing.AllocsPerRun(1, func() { decide(w) }) / pods
+		t.Logf("%s: %.1f allocations per pod", c.name, got)
+		if got > c.most {
+			t.Errorf("%s: %.1f allocations per pod, at most %.0f", c.name, got, c.most)
+		}
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		w    func() model.World
+	}{
+		{"diverse-1k", func() model.World { return workload.World(workload.Steps(400), workload.Diverse(1_000, 1)) }},
+		{"diverse-20k", func() model.World { return workload.World(workload.Steps(400), workload.Diverse(20_000, 1)) }},
+		{"wishes-4k", func() model.World { return workload.World(workload.Steps(400), workload.Wishes(4_000, 1)) }},
+		{"topology-10k", func() model.World { return workload.World(workload.Families(), workload.Topology(10_000, 1)) }},
+		{"topology-50k", func() model.World { return workload.World(workload.Families(), workload.Topology(50_000, 1)) }},
+		{"shapes-150k", func() model.World { return workload.World(workload.Families(), workload.Shapes(150_000, 1)) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			w := c.w()
+			b.ReportAllocs()
+			for b.Loop() {
+				decide(w)
+			}
+			b.ReportMetric(float64(len(w.Pods))*float64(b.N)/b.Elapsed().Seconds(), "pods/s")
+		})
+	}
+}

@@ -1,0 +1,145 @@
+// Package sidebyside answers: how do upstream's engine and ours compare on one input?
+//
+// Both get the same picture, in the same process, on one core, one after the other. Translating the picture into
+// either's types is outside every timer. Upstream's time is given with its set-up (topology, cluster state, templates:
+// what it does anew for every batch) and without; ours is always whole. Prices are those of the cheapest machine that
+// each purchase may become, from one catalogue. It compares provisioning only.
+package sidebyside
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/compat/upstream"
+	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Input is one question for both.
+type Input struct {
+	Name  string
+	World model.World
+	// IgnorePreferences is upstream's preference policy Ignore; otherwise Respect.
+	IgnorePreferences bool
+	// Rounds is how often each engine answers, in turns; 0 = 1. Times are medians.
+	Rounds int
+}
+
+// Side is how one engine did.
+type Side struct {
+	// Setup and Solve are processor time; ours has no Setup of its own.
+	Setup, Solve time.Duration
+	Machines     int
+	Left         int // pods without a place
+	Price        model.Price
+}
+
+// Row is one comparison.
+type Row struct {
+	Name           string
+	Pods           int
+	Ours, Upstream Side
+}
+
+// Faster is how many times as fast we are, with upstream's set-up in the timer.
+func (r Row) Faster() float64 {
+	return (r.Upstream.Setup + r.Upstream.Solve).Seconds() / r.Ours.Solve.Seconds()
+}
+
+// FasterAtSolving is the same without upstream's set-up: the least that can be claimed.
+func (r Row) FasterAtSolving() float64 {
+	return r.Upstream.Solve.Seconds() / r.Ours.Solve.Seconds()
+}
+
+// Saving is the share of upstream's price that we do not pay.
+func (r Row) Saving() float64 { return 1 - r.Ours.Price.Float()/r.Upstream.Price.Float() }
+
+// PerSecond is how many pods per second of processor time.
+func PerSecond(pods int, d time.Duration) float64 { return float64(pods) / d.Seconds() }
+
+// Race lets both engines answer on one core.
+func Race(in Input) (Row, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	pods := place.Waiting(in.World)
+	p, err := upstream.Prepare(in.World, pods, upstream.Options{IgnorePreferences: in.IgnorePreferences})
+	if err != nil {
+		return Row{}, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	var ours, theirs []Side
+	for range max(in.Rounds, 1) {
+		a, err := asked(p)
+		if err != nil {
+			return Row{}, fmt.Errorf("%s: upstream: %w", in.Name, err)
+		}
+		theirs = append(theirs, a)
+		// Ours takes a small part of the other's time: more rounds cost nothing and calm the number.
+		for range roundsOfOurs {
+			b, err := decided(in.World)
+			if err != nil {
+				return Row{}, fmt.Errorf("%s: %w", in.Name, err)
+			}
+			ours = append(ours, b)
+		}
+	}
+	return Row{Name: in.Name, Pods: len(pods), Ours: median(ours), Upstream: median(theirs)}, nil
+}
+
+const roundsOfOurs = 3
+
+// decided lets our engine answer. An answer that the audit refuses is no answer: speed and price of an unsound plan mean
+// nothing.
+func decided(w model.World) (Side, error) {
+	var plan place.Plan
+	s := Side{Solve: timed(func() { plan = place.Decide(place.Input{World: w}) })}
+	if bad := audit.Check(w, plan); len(bad) > 0 {
+		return s, fmt.Errorf("our plan is unsound in %d ways, first %s", len(bad), bad[0])
+	}
+	s.Machines, s.Left, s.Price = len(plan.Buy), len(plan.Left), plan.Price
+	return s, nil
+}
+
+func asked(p *upstream.Problem) (Side, error) {
+	var s Side
+	var run *upstream.Run
+	var err error
+	s.Setup = timed(func() { run, err = p.Fresh() })
+	if err != nil {
+		return s, err
+	}
+	s.Solve = timed(func() { err = run.Solve() })
+	if err != nil {
+		return s, err
+	}
+	r, err := run.Result()
+	if err != nil {
+		return s, err
+	}
+	s.Machines, s.Left, s.Price = len(r.Buy), len(r.Left), r.Price
+	return s, nil
+}
+
+// median picks the side with the median time.
+func median(all []Side) Side {
+	slices.SortFunc(all, func(a, b Side) int { return int(a.Setup + a.Solve - b.Setup - b.Solve) })
+	return all[len(all)/2]
+}
+
+// timed returns the processor time f takes, garbage collection of its own included.
+func timed(f func()) time.Duration {
+	runtime.GC()
+	from := used()
+	f()
+	return used() - from
+}
+
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // getrusage of oneself cannot fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
