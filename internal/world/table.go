@@ -20,7 +20,7 @@ type table[T model.Object] struct {
 	sorted []T
 	told   []uint64 // beside sorted: the Follow that told the object last
 	// fresh holds, by key, what changed since sorted was made.
-	fresh map[string]row[T]
+	fresh map[string]*row[T]
 	count int // objects there are
 }
 
@@ -32,7 +32,7 @@ type row[T model.Object] struct {
 }
 
 func newTable[T model.Object](order func(a, b T) int) table[T] {
-	return table[T]{order: order, fresh: map[string]row[T]{}}
+	return table[T]{order: order, fresh: map[string]*row[T]{}}
 }
 
 // find returns the place of like's key in sorted.
@@ -57,28 +57,20 @@ func (t *table[T]) put(o T, told uint64) (old T, had, changed bool) {
 	}
 	key := o.ObjectKey()
 	r, isFresh := t.fresh[key]
-	at, isSorted := 0, false
-	switch {
-	case isFresh:
-		old, had = r.object, !r.gone
-	default:
-		if at, isSorted = t.find(o); isSorted {
-			old, had = t.sorted[at], true
-		}
+	seen := &told // who told it: beside where the object is
+	if isFresh {
+		old, had, seen = r.object, !r.gone, &r.told
+	} else if at, ok := t.find(o); ok {
+		old, had, seen = t.sorted[at], true, &t.told[at]
 	}
 	if had && reflect.DeepEqual(old, o) {
-		if isFresh {
-			r.told = told
-			t.fresh[key] = r
-		} else {
-			t.told[at] = told
-		}
+		*seen = told
 		return old, true, false
 	}
 	if !had {
 		t.count++
 	}
-	t.fresh[key] = row[T]{object: o, told: told}
+	t.fresh[key] = &row[T]{object: o, told: told}
 	return old, had, true
 }
 
@@ -87,7 +79,7 @@ func (t *table[T]) drop(like T) (T, bool) {
 	old, had := t.get(like)
 	if had {
 		t.count--
-		t.fresh[like.ObjectKey()] = row[T]{object: like, gone: true}
+		t.fresh[like.ObjectKey()] = &row[T]{object: like, gone: true}
 	}
 	return old, had
 }
@@ -113,10 +105,9 @@ func (t *table[T]) stale(told uint64) []T {
 
 // again finishes anew the objects that concerned picks. O(n).
 func (t *table[T]) again(concerned func(T) bool) {
-	for key, r := range t.fresh {
+	for _, r := range t.fresh {
 		if !r.gone && concerned(r.object) {
 			r.object = t.finish(r.object)
-			t.fresh[key] = r
 		}
 	}
 	for i, o := range t.sorted {
@@ -127,7 +118,7 @@ func (t *table[T]) again(concerned func(T) bool) {
 			continue
 		}
 		if n := t.finish(o); !reflect.DeepEqual(n, o) {
-			t.fresh[o.ObjectKey()] = row[T]{object: n, told: t.told[i]}
+			t.fresh[o.ObjectKey()] = &row[T]{object: n, told: t.told[i]}
 		}
 	}
 }
@@ -137,11 +128,11 @@ func (t *table[T]) list() []T {
 	if len(t.fresh) == 0 {
 		return t.sorted
 	}
-	changed := make([]row[T], 0, len(t.fresh))
+	changed := make([]*row[T], 0, len(t.fresh))
 	for _, r := range t.fresh {
 		changed = append(changed, r)
 	}
-	slices.SortFunc(changed, func(a, b row[T]) int { return t.order(a.object, b.object) })
+	slices.SortFunc(changed, func(a, b *row[T]) int { return t.order(a.object, b.object) })
 	sorted, told := make([]T, 0, t.count), make([]uint64, 0, t.count)
 	from := 0
 	for _, r := range changed {
@@ -155,6 +146,6 @@ func (t *table[T]) list() []T {
 		}
 	}
 	t.sorted, t.told = append(sorted, t.sorted[from:]...), append(told, t.told[from:]...)
-	t.fresh = map[string]row[T]{} // not cleared: after a first list it would stay as large as that
+	t.fresh = map[string]*row[T]{} // not cleared: after a first list it would stay as large as that
 	return t.sorted
 }

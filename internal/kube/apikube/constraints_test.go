@@ -16,12 +16,17 @@ func in(key string, values ...string) model.Requirement {
 
 func picks(list ...model.Requirement) *model.Selector { return &model.Selector{Requirements: list} }
 
-func onePod(t *testing.T, spec string) model.Pod {
+func rawPod(t *testing.T, spec string) *corev1.Pod {
 	t.Helper()
-	return decodePod(&corev1.Pod{
+	return &corev1.Pod{
 		ObjectMeta: read[corev1.Pod](t, `metadata: {namespace: ns, name: p, labels: {app: web, pod-template-hash: h1}}`).ObjectMeta,
 		Spec:       *read[corev1.PodSpec](t, spec),
-	})
+	}
+}
+
+func onePod(t *testing.T, spec string) model.Pod {
+	t.Helper()
+	return decodePod(rawPod(t, spec))
 }
 
 func TestDecodeSpread(t *testing.T) {
@@ -250,23 +255,36 @@ spec:
 		model.Namespace{Name: "a", Labels: map[string]string{"team": "x"}})
 }
 
-// Whatever is shared, a pod comes out as it went in, and different pods do not meet.
+// Whatever is shared, a pod comes out as it does without sharing, and pods of different templates do not meet.
 func TestSharingChangesNothing(t *testing.T) {
 	var n interner
-	var pods []model.Pod
+	var pods []*corev1.Pod
 	for _, spec := range []string{
 		`{}`,
 		`nodeSelector: {}`,
 		`nodeSelector: {a: b}`,
 		`nodeSelector: {a: c}`,
 		`nodeSelector: {ab: ""}`,
+		`{priority: 0}`,
+		`{priority: 7}`,
+		`priorityClassName: system-node-critical`,
+		`terminationGracePeriodSeconds: 7`,
+		`schedulingGates: [{name: g}]`,
 		`{tolerations: [{key: a, operator: Exists}]}`,
 		`{tolerations: [{key: a, operator: Exists, tolerationSeconds: 0}]}`,
 		`{tolerations: [{key: a}, {operator: Exists}]}`,
 		`containers: [{name: a, resources: {requests: {x/gpu: 1}}}]`,
 		`containers: [{name: a, resources: {requests: {x/gpu: 2}}}]`,
+		`containers: [{name: a, resources: {requests: {cpu: 1m}}}]`,
+		`containers: [{name: a, resources: {requests: {cpu: 100u}}}, {name: b, resources: {requests: {cpu: 100u}}}]`,
+		`containers: [{name: a, resources: {requests: {cpu: 1m}}}, {name: b, resources: {requests: {cpu: 1m}}}]`,
+		`containers: [{name: a, resources: {requests: {memory: 8Ei}}}]`,
+		`{overhead: {cpu: 1m}, containers: [{name: a}]}`,
+		`{resources: {requests: {cpu: 1m}}, containers: [{name: a}]}`,
+		`{initContainers: [{name: i, resources: {requests: {cpu: 1m}}}], containers: [{name: a, resources: {requests: {cpu: 1m}}}]}`,
+		`{initContainers: [{name: i, restartPolicy: Always, resources: {requests: {cpu: 1m}}}], containers: [{name: a, resources: {requests: {cpu: 1m}}}]}`,
 		`containers: [{name: a, ports: [{containerPort: 1, hostPort: 1}]}]`,
-		`volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]`,
+		`containers: [{name: a, ports: [{containerPort: 1, hostPort: 1, hostIP: 10.0.0.1}]}]`,
 		`resourceClaims: [{name: gpu, resourceClaimName: x}]`,
 		`topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]`,
 		`topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]`,
@@ -279,34 +297,70 @@ func TestSharingChangesNothing(t *testing.T) {
 		`affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}`,
 		`affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: a, operator: Exists}]}}]}}`,
 	} {
-		pods = append(pods, onePod(t, spec), onePod(t, spec))
+		pods = append(pods, rawPod(t, spec))
+	}
+	for _, status := range []string{
+		`allocatedResources: {cpu: 5m}`,
+		`containerStatuses: [{name: a, ready: true, restartCount: 0, image: "", imageID: "", allocatedResources: {cpu: 6m}}]`,
+		`containerStatuses: [{name: a, ready: true, restartCount: 0, image: "", imageID: "", resources: {requests: {cpu: 7m}}}]`,
+	} {
+		p := rawPod(t, `containers: [{name: a, resources: {requests: {cpu: 1m}}}]`)
+		p.Status = *read[corev1.PodStatus](t, status)
+		pods = append(pods, p)
 	}
 	for range 2 { // the second time, everything is known
 		for _, p := range pods {
-			same(t, "pod", n.pod(p), p)
+			same(t, "pod", n.pod(p), decodePod(p))
 		}
 	}
-	if got, want := len(n.shapes.young), len(pods)/2; got != want {
-		t.Errorf("%d shapes are kept, want %d", got, want)
+	if got, want := len(n.templates.young), len(pods); got != want {
+		t.Errorf("%d templates are kept, want %d", got, want)
+	}
+}
+
+// What is a pod's own is not its template's.
+func TestPodsOfOneTemplateStayThemselves(t *testing.T) {
+	var n interner
+	const spec = `
+volumes: [{name: scratch, ephemeral: {}}]
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {}, matchLabelKeys: [app]}]
+affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {}}]}}`
+	for _, edit := range []func(*corev1.Pod){
+		func(*corev1.Pod) {},
+		func(p *corev1.Pod) { p.Name, p.UID = "q", "u" },
+		func(p *corev1.Pod) { p.Namespace = "other" },
+		func(p *corev1.Pod) { p.Labels = map[string]string{"app": "db"} },
+		func(p *corev1.Pod) { p.Labels = nil },
+		func(p *corev1.Pod) { p.Spec.NodeName, p.Status.NominatedNodeName = "n1", "n2" },
+		func(p *corev1.Pod) { p.Annotations = map[string]string{model.AnnotationDoNotDisrupt: "true"} },
+		func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
+	} {
+		p := rawPod(t, spec)
+		edit(p)
+		same(t, "pod", n.pod(p), decodePod(p))
+	}
+	if got := len(n.templates.young); got != 4 { // the constraints name the pod's namespace and one of its labels
+		t.Errorf("%d templates are kept, want 4", got)
 	}
 }
 
 func TestSharingIsBounded(t *testing.T) {
 	var s shelf[int]
-	key := func(i int) []byte { return []byte{byte(i >> 16), byte(i >> 8), byte(i)} }
+	get := func(i int) (v int, made bool) {
+		v = s.get([]byte{byte(i >> 16), byte(i >> 8), byte(i)}, func() int { made = true; return i })
+		return v, made
+	}
 	for i := range 3 * InternLimit {
-		s.get(key(i), i)
-		if len(s.young)+len(s.old) > 2*InternLimit {
-			t.Fatalf("%d things are kept", len(s.young)+len(s.old))
+		if v, made := get(i); v != i || !made || len(s.young)+len(s.old) > 2*InternLimit {
+			t.Fatalf("thing %d is %d, made %v; %d things are kept", i, v, made, len(s.young)+len(s.old))
 		}
 	}
-	if got := s.get(key(3*InternLimit-1), -1); got != 3*InternLimit-1 {
-		t.Errorf("the last thing was forgotten: %d", got)
-	}
-	if got := s.get(key(2*InternLimit-1), -1); got != 2*InternLimit-1 {
-		t.Errorf("a thing of the generation before was forgotten: %d", got)
-	}
-	if got := s.get(key(0), -1); got != -1 {
-		t.Errorf("the first thing is still there: %d", got)
+	for _, tc := range []struct {
+		i    int
+		made bool
+	}{{3*InternLimit - 1, false}, {2*InternLimit - 1, false}, {0, true}} {
+		if v, made := get(tc.i); v != tc.i || made != tc.made {
+			t.Errorf("thing %d: %d, made anew %v, want %v", tc.i, v, made, tc.made)
+		}
 	}
 }

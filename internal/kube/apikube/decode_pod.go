@@ -20,18 +20,33 @@ const (
 
 // decodePod reads what deciders need of a pod.
 func decodePod(p *corev1.Pod) model.Pod {
-	out := decodePodSpec(&p.Spec)
-	out.Namespace, out.Name, out.UID = p.Namespace, p.Name, string(p.UID)
+	out := decodeTemplate(p)
 	out.Labels = maps.Clone(p.Labels)
-	constrain(&out, &p.Spec)
-	out.Created, out.Started = when(&p.CreationTimestamp), when(p.Status.StartTime)
+	identify(&out, p)
+	return out
+}
+
+// decodeTemplate reads what all pods of one template have in common. What it reads of the pod, keyWriter.template writes.
+func decodeTemplate(p *corev1.Pod) model.Pod {
+	out := decodePodSpec(&p.Spec)
 	out.Requests = podRequests(p)
+	constrain(&out, &p.Spec, owned{p.Namespace, p.Labels})
+	return out
+}
+
+// identify reads what is the pod's own, but for the labels.
+func identify(out *model.Pod, p *corev1.Pod) {
+	out.Namespace, out.Name, out.UID = p.Namespace, p.Name, string(p.UID)
+	out.Node = p.Spec.NodeName
+	out.Created, out.Started = when(&p.CreationTimestamp), when(p.Status.StartTime)
 	out.VolumeClaims = volumeClaims(p.Name, &p.Spec)
 	out.Terminal = p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	out.Nominated = p.Status.NominatedNodeName
 	out.DoNotDisrupt = p.Annotations[model.AnnotationDoNotDisrupt]
-	if cost, err := strconv.ParseInt(p.Annotations[annotationDeletionCost], 10, 32); err == nil {
-		out.DeletionCost = int32(cost)
+	if text, ok := p.Annotations[annotationDeletionCost]; ok {
+		if cost, err := strconv.ParseInt(text, 10, 32); err == nil {
+			out.DeletionCost = int32(cost)
+		}
 	}
 	_, out.Mirror = p.Annotations[annotationMirror]
 	for _, o := range p.OwnerReferences {
@@ -53,13 +68,11 @@ func decodePod(p *corev1.Pod) model.Pod {
 			out.GraceSeconds = *p.DeletionGracePeriodSeconds
 		}
 	}
-	return out
 }
 
 // decodePodSpec reads what a pod and a template have in common.
 func decodePodSpec(s *corev1.PodSpec) model.Pod {
 	out := model.Pod{
-		Node:         s.NodeName,
 		GraceSeconds: corev1.DefaultTerminationGracePeriodSeconds,
 		Gated:        len(s.SchedulingGates) > 0,
 		NodeSelector: maps.Clone(s.NodeSelector),
@@ -164,7 +177,7 @@ func decodeDaemon(d *appsv1.DaemonSet) model.Daemon {
 	pod := decodePodSpec(spec)
 	pod.Namespace, pod.Name = d.Namespace, d.Name
 	pod.Labels = maps.Clone(d.Spec.Template.Labels)
-	constrain(&pod, spec)
+	constrain(&pod, spec, owned{d.Namespace, pod.Labels})
 	pod.DaemonSet = true
 	pod.DoNotDisrupt = d.Spec.Template.Annotations[model.AnnotationDoNotDisrupt]
 	pod.Requests = podRequests(&corev1.Pod{Spec: *spec})

@@ -74,7 +74,7 @@ func kinds() []kind {
 		}),
 		newKind(api[*karpv1.NodeClaim]{"nodeclaims", &karpv1.NodeClaim{}, &karpv1.NodeClaimList{}}, plainly(decodeClaim), func(_, n string) model.Claim { return model.Claim{Name: n} }),
 		newKind(api[*corev1.Node]{"nodes", &corev1.Node{}, &corev1.NodeList{}}, plainly(decodeNode), func(_, n string) model.Node { return model.Node{Name: n} }),
-		newKind(api[*corev1.Pod]{"pods", &corev1.Pod{}, &corev1.PodList{}}, func(f *following, p *corev1.Pod) model.Pod { return f.shared.pod(decodePod(p)) },
+		newKind(api[*corev1.Pod]{"pods", &corev1.Pod{}, &corev1.PodList{}}, func(f *following, p *corev1.Pod) model.Pod { return f.shared.pod(p) },
 			func(ns, n string) model.Pod { return model.Pod{Namespace: ns, Name: n} }),
 		newKind(api[*appsv1.DaemonSet]{"daemonsets", &appsv1.DaemonSet{}, &appsv1.DaemonSetList{}}, plainly(decodeDaemon), func(ns, n string) model.Daemon {
 			return model.Daemon{Namespace: ns, Name: n}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -13,206 +16,233 @@ import (
 // pods; beyond the limit, and what nobody asked for during a whole generation, is shared no more, which costs memory only.
 const InternLimit = 1 << 16
 
-// interner lets pods made from one template share what the template says, so that a hundred thousand pods cost little more
-// than their names. What it gives out is shared by many and never changed.
+// interner decodes pods so that those of one template share what the template says: a hundred thousand pods then cost
+// little more than their names, and a template is decoded once. What it gives out is shared by many and never changed.
+// The zero value is ready for use.
 type interner struct {
-	mu     sync.Mutex // guards the fields below
-	key    []byte     // scratch
-	words  shelf[string]
-	labels shelf[map[string]string]
-	shapes shelf[shape]
-}
-
-// shape is what a pod has from its template.
-type shape struct {
-	selector     map[string]string
-	extended     map[string]int64
-	affinity     []model.Term
-	tolerations  []model.Toleration
-	spread       []model.Spread
-	with, apart  []model.PodTerm
-	prefers      []model.Preference
-	ports        []model.HostPort
-	needs        []model.Why
-	volumeClaims []string
+	mu        sync.Mutex // guards the fields below
+	key       keyWriter  // scratch
+	words     shelf[string]
+	labels    shelf[map[string]string]
+	templates shelf[model.Pod]
 }
 
 // shelf keeps things by key in two generations: when the young one is full, it becomes the old one, and the old one goes.
 type shelf[T any] struct{ young, old map[string]T }
 
-// get returns the thing of that key, which fresh is when there was none.
-func (s *shelf[T]) get(key []byte, fresh T) T {
+// get returns the thing of that key; when there is none, it is the one that fresh makes.
+func (s *shelf[T]) get(key []byte, fresh func() T) T {
 	if v, ok := s.young[string(key)]; ok {
 		return v
 	}
-	if v, ok := s.old[string(key)]; ok {
-		fresh = v
+	v, ok := s.old[string(key)]
+	if !ok {
+		v = fresh()
 	}
 	if s.young == nil || len(s.young) >= InternLimit {
 		s.old, s.young = s.young, map[string]T{}
 	}
-	s.young[string(key)] = fresh
-	return fresh
+	s.young[string(key)] = v
+	return v
 }
 
-// pod replaces what the pod shares with others by the shared thing. O(size of the pod).
-func (n *interner) pod(p model.Pod) model.Pod {
+// pod decodes a pod as decodePod does, and shares.
+func (n *interner) pod(p *corev1.Pod) model.Pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, s := range []*string{&p.Namespace, &p.Node, &p.Nominated, &p.DoNotDisrupt} {
+	n.key = n.key[:0]
+	n.key.template(p)
+	out := n.templates.get(n.key, func() model.Pod { return decodeTemplate(p) })
+	identify(&out, p)
+	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt} {
 		if *s != "" {
-			n.key = append(n.key[:0], *s...)
-			*s = n.words.get(n.key, *s)
+			*s = n.words.get(append(n.key[:0], *s...), func() string { return *s })
 		}
 	}
 	if p.Labels != nil {
 		n.key = n.key[:0]
-		n.pairs(p.Labels)
-		p.Labels = n.labels.get(n.key, p.Labels)
+		n.key.pairs(p.Labels)
+		out.Labels = n.labels.get(n.key, func() map[string]string { return maps.Clone(p.Labels) })
 	}
-	n.key = n.key[:0]
-	n.shape(&p)
-	s := n.shapes.get(n.key, shape{
-		p.NodeSelector, p.Requests.Extended, p.Affinity, p.Tolerations, p.Spread, p.PodAffinity, p.PodAntiAffinity, p.Prefers,
-		p.HostPorts, p.Needs, p.VolumeClaims,
-	})
-	p.NodeSelector, p.Requests.Extended, p.Affinity, p.Tolerations = s.selector, s.extended, s.affinity, s.tolerations
-	p.Spread, p.PodAffinity, p.PodAntiAffinity, p.Prefers = s.spread, s.with, s.apart, s.prefers
-	p.HostPorts, p.Needs, p.VolumeClaims = s.ports, s.needs, s.volumeClaims
-	return p
+	return out
 }
 
-// The writers below make a key out of values: every text with its length, every list with its count and a mark for nil, so
-// that different values have different keys.
+// keyWriter makes a key out of what decodeTemplate reads: every text with its length, every list with its count and a mark
+// for nil, so that pods for which decodeTemplate gives different answers have different keys.
+type keyWriter []byte
 
-func (n *interner) shape(p *model.Pod) {
-	n.pairs(p.NodeSelector)
-	n.count(len(p.Requests.Extended), p.Requests.Extended == nil)
-	for _, k := range slices.Sorted(maps.Keys(p.Requests.Extended)) {
-		n.text(k)
-		n.number(p.Requests.Extended[k])
+func (k *keyWriter) template(p *corev1.Pod) {
+	s := &p.Spec
+	k.pairs(s.NodeSelector)
+	k.flag(len(s.SchedulingGates) > 0)
+	k.flag(len(s.ResourceClaims) > 0)
+	k.optional(s.TerminationGracePeriodSeconds)
+	if k.flag(s.Priority != nil); s.Priority != nil {
+		k.number(int64(*s.Priority))
 	}
-	n.count(len(p.Affinity), p.Affinity == nil)
-	for _, t := range p.Affinity {
-		n.requirements(t)
+	k.text(s.PriorityClassName)
+	k.count(len(s.Tolerations), s.Tolerations == nil)
+	for _, t := range s.Tolerations {
+		k.text(t.Key)
+		k.text(string(t.Operator))
+		k.text(t.Value)
+		k.text(string(t.Effect))
+		k.optional(t.TolerationSeconds)
 	}
-	n.count(len(p.Tolerations), p.Tolerations == nil)
-	for _, t := range p.Tolerations {
-		n.text(t.Key)
-		n.text(t.Op)
-		n.text(t.Value)
-		n.text(string(t.Effect))
-		if n.flag(t.Seconds != nil); t.Seconds != nil {
-			n.number(*t.Seconds)
+	k.containers(s.InitContainers)
+	k.containers(s.Containers)
+	k.resources(s.Overhead)
+	if k.flag(s.Resources != nil); s.Resources != nil {
+		k.resources(s.Resources.Requests)
+	}
+	k.status(&p.Status)
+	k.neighbours(p)
+}
+
+// containers writes the ports and requests.
+func (k *keyWriter) containers(list []corev1.Container) {
+	k.count(len(list), list == nil)
+	for i := range list {
+		c := &list[i]
+		k.text(c.Name) // statuses are found by it
+		k.flag(c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways)
+		k.resources(c.Resources.Requests)
+		for _, p := range c.Ports {
+			if p.HostPort > 0 {
+				k.text(p.HostIP)
+				k.text(string(p.Protocol))
+				k.number(int64(p.HostPort))
+			}
+		}
+		k.number(0) // no port: the end
+	}
+}
+
+// status writes what the pod was given so far, which counts while it is resized.
+func (k *keyWriter) status(s *corev1.PodStatus) {
+	k.resources(s.AllocatedResources)
+	if k.flag(s.Resources != nil); s.Resources != nil {
+		k.resources(s.Resources.Requests)
+	}
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range list {
+			c := &list[i]
+			if c.AllocatedResources == nil && c.Resources == nil {
+				continue
+			}
+			k.text(c.Name)
+			k.resources(c.AllocatedResources)
+			if k.flag(c.Resources != nil); c.Resources != nil {
+				k.resources(c.Resources.Requests)
+			}
+		}
+		k.text("")
+	}
+	for _, c := range s.Conditions {
+		if c.Type == corev1.PodResizePending {
+			k.text(c.Reason)
+			k.text(string(c.Status))
 		}
 	}
-	n.count(len(p.Spread), p.Spread == nil)
-	for _, s := range p.Spread {
-		n.text(s.Key)
-		n.number(int64(s.MaxSkew))
-		n.number(int64(s.MinDomains))
-		n.flag(s.Hard)
-		n.flag(s.HonorAffinity)
-		n.flag(s.HonorTaints)
-		n.selector(s.Selector)
+	k.text("")
+}
+
+// neighbours writes spread and affinity in the API's own notation, and of the pod what they refer to.
+func (k *keyWriter) neighbours(p *corev1.Pod) {
+	own := false
+	k.count(len(p.Spec.TopologySpreadConstraints), false)
+	for i := range p.Spec.TopologySpreadConstraints {
+		k.message(&p.Spec.TopologySpreadConstraints[i])
+		own = own || len(p.Spec.TopologySpreadConstraints[i].MatchLabelKeys) > 0
 	}
-	n.podTerms(p.PodAffinity)
-	n.podTerms(p.PodAntiAffinity)
-	n.count(len(p.Prefers), p.Prefers == nil)
-	for _, w := range p.Prefers {
-		n.number(int64(w.Weight))
-		n.flag(w.Anti)
-		n.requirements(w.Node)
-		if n.flag(w.Pod != nil); w.Pod != nil {
-			n.podTerm(*w.Pod)
+	if k.flag(p.Spec.Affinity != nil); p.Spec.Affinity != nil {
+		k.message(p.Spec.Affinity)
+		own = true
+		k.text(p.Namespace)
+	}
+	if k.flag(own); own {
+		k.pairs(p.Labels)
+	}
+}
+
+// message writes a part of the API in its wire format, which sorts maps.
+func (k *keyWriter) message(m interface {
+	Size() int
+	MarshalToSizedBuffer([]byte) (int, error)
+}) {
+	size := m.Size()
+	k.number(int64(size))
+	at := len(*k)
+	*k = slices.Grow(*k, size)[:at+size]
+	if n, err := m.MarshalToSizedBuffer((*k)[at:]); err != nil || n != size {
+		panic("apikube: a part of a pod has no wire format") // it came over the wire, or was made by a test
+	}
+}
+
+// resources writes amounts exactly: in thousandths where they are whole thousandths, as text otherwise.
+func (k *keyWriter) resources(list corev1.ResourceList) {
+	k.count(len(list), list == nil)
+	var few [8]corev1.ResourceName // few pods ask for more: no allocation
+	names := few[:0]
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		q := list[name]
+		k.text(string(name))
+		v := q.MilliValue()
+		exact := q.CmpInt64(v/1000) == 0 && v%1000 == 0 || q.Cmp(*resource.NewMilliQuantity(v, resource.DecimalSI)) == 0
+		if k.flag(exact); exact {
+			k.number(v)
+		} else {
+			k.text(q.String())
 		}
 	}
-	n.count(len(p.HostPorts), p.HostPorts == nil)
-	for _, h := range p.HostPorts {
-		n.text(h.IP)
-		n.text(h.Protocol)
-		n.number(int64(h.Port))
-	}
-	n.count(len(p.Needs), p.Needs == nil)
-	for _, w := range p.Needs {
-		n.text(string(w))
-	}
-	n.texts(p.VolumeClaims)
 }
 
-func (n *interner) podTerms(list []model.PodTerm) {
-	n.count(len(list), list == nil)
-	for _, t := range list {
-		n.podTerm(t)
-	}
-}
-
-func (n *interner) podTerm(t model.PodTerm) {
-	n.text(t.Key)
-	n.selector(t.Selector)
-	n.texts(t.Namespaces)
-	n.selector(t.NamespaceSelector)
-}
-
-func (n *interner) selector(s *model.Selector) {
-	if n.flag(s != nil); s != nil {
-		n.requirements(s.Requirements)
-	}
-}
-
-func (n *interner) requirements(list []model.Requirement) {
-	n.count(len(list), list == nil)
-	for _, r := range list {
-		n.text(r.Key)
-		n.text(string(r.Op))
-		n.texts(r.Values)
-		n.number(int64(r.MinValues))
-	}
-}
-
-func (n *interner) pairs(m map[string]string) {
-	n.count(len(m), m == nil)
+func (k *keyWriter) pairs(m map[string]string) {
+	k.count(len(m), m == nil)
 	if len(m) == 0 {
 		return
 	}
-	var few [16]string // most pods have fewer labels: no allocation
+	var few [16]string // few pods have more labels: no allocation
 	keys := few[:0]
-	for k := range m {
-		keys = append(keys, k)
+	for key := range m {
+		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	for _, k := range keys {
-		n.text(k)
-		n.text(m[k])
+	for _, key := range keys {
+		k.text(key)
+		k.text(m[key])
 	}
 }
 
-func (n *interner) texts(list []string) {
-	n.count(len(list), list == nil)
-	for _, s := range list {
-		n.text(s)
+func (k *keyWriter) text(s string) {
+	*k = binary.AppendUvarint(*k, uint64(len(s)))
+	*k = append(*k, s...)
+}
+
+func (k *keyWriter) number(v int64) { *k = binary.AppendVarint(*k, v) }
+
+func (k *keyWriter) optional(v *int64) {
+	if k.flag(v != nil); v != nil {
+		k.number(*v)
 	}
 }
 
-func (n *interner) text(s string) {
-	n.key = binary.AppendUvarint(n.key, uint64(len(s)))
-	n.key = append(n.key, s...)
-}
-
-func (n *interner) number(v int64) { n.key = binary.AppendVarint(n.key, v) }
-
-func (n *interner) flag(b bool) {
+func (k *keyWriter) flag(b bool) {
 	if b {
-		n.key = append(n.key, 1)
+		*k = append(*k, 1)
 	} else {
-		n.key = append(n.key, 0)
+		*k = append(*k, 0)
 	}
 }
 
-func (n *interner) count(length int, isNil bool) {
+func (k *keyWriter) count(length int, isNil bool) {
 	if isNil {
-		n.key = append(n.key, 0)
+		*k = append(*k, 0)
 		return
 	}
-	n.key = binary.AppendUvarint(n.key, uint64(length)+1)
+	*k = binary.AppendUvarint(*k, uint64(length)+1)
 }
