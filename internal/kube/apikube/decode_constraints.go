@@ -123,7 +123,8 @@ func term(t corev1.NodeSelectorTerm) model.Term {
 }
 
 // constrain fills in what the pod's own namespace and labels are needed for.
-func constrain(out *model.Pod, s *corev1.PodSpec, o owned) {
+func constrain(out *model.Pod, s *corev1.PodSpec) {
+	o := owned{namespace: out.Namespace, labels: out.Labels}
 	out.Spread = o.spreads(s.TopologySpreadConstraints)
 	if s.Affinity == nil {
 		return

@@ -20,17 +20,19 @@ const (
 
 // decodePod reads what deciders need of a pod.
 func decodePod(p *corev1.Pod) model.Pod {
-	out := decodeTemplate(p)
+	out := decodeShape(p)
 	out.Labels = maps.Clone(p.Labels)
 	identify(&out, p)
 	return out
 }
 
-// decodeTemplate reads what all pods of one template have in common. What it reads of the pod, keyWriter.template writes.
-func decodeTemplate(p *corev1.Pod) model.Pod {
+// decodeShape reads what all pods of one template have in common. What it reads of the pod, keyWriter.shape writes.
+func decodeShape(p *corev1.Pod) model.Pod {
 	out := decodePodSpec(&p.Spec)
 	out.Requests = podRequests(p)
-	constrain(&out, &p.Spec, owned{p.Namespace, p.Labels})
+	out.Namespace, out.Labels = p.Namespace, p.Labels
+	constrain(&out, &p.Spec)
+	out.Labels = nil
 	return out
 }
 
@@ -177,7 +179,7 @@ func decodeDaemon(d *appsv1.DaemonSet) model.Daemon {
 	pod := decodePodSpec(spec)
 	pod.Namespace, pod.Name = d.Namespace, d.Name
 	pod.Labels = maps.Clone(d.Spec.Template.Labels)
-	constrain(&pod, spec, owned{d.Namespace, pod.Labels})
+	constrain(&pod, spec)
 	pod.DaemonSet = true
 	pod.DoNotDisrupt = d.Spec.Template.Annotations[model.AnnotationDoNotDisrupt]
 	pod.Requests = podRequests(&corev1.Pod{Spec: *spec})

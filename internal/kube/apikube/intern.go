@@ -51,8 +51,8 @@ func (n *interner) pod(p *corev1.Pod) model.Pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.key = n.key[:0]
-	n.key.template(p)
-	out := n.templates.get(n.key, func() model.Pod { return decodeTemplate(p) })
+	n.key.shape(p)
+	out := n.templates.get(n.key, func() model.Pod { return decodeShape(p) })
 	identify(&out, p)
 	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt} {
 		if *s != "" {
@@ -67,11 +67,11 @@ func (n *interner) pod(p *corev1.Pod) model.Pod {
 	return out
 }
 
-// keyWriter makes a key out of what decodeTemplate reads: every text with its length, every list with its count and a mark
-// for nil, so that pods for which decodeTemplate gives different answers have different keys.
+// keyWriter makes a key out of what decodeShape reads: every text with its length, every list with its count and a mark
+// for nil, so that pods for which decodeShape gives different answers have different keys.
 type keyWriter []byte
 
-func (k *keyWriter) template(p *corev1.Pod) {
+func (k *keyWriter) shape(p *corev1.Pod) {
 	s := &p.Spec
 	k.pairs(s.NodeSelector)
 	k.flag(len(s.SchedulingGates) > 0)
