@@ -28,6 +28,7 @@ var floors = []struct {
 	{"internal/buffer", 1, nil, "a pure decider"},
 	{"internal/static", 1.1, nil, "a pure decider that asks place what to buy"},
 	{"internal/disrupt", 1.1, nil, "a pure decider that asks budget and place"},
+	{"internal/bound", 1, nil, "a pure decider"},
 	{"internal/audit", 1.1, nil, "re-checks place's plans, and so reads their types"},
 	{"internal/world", 2, nil, "the live mirror"},
 	{"cloud", 2, nil, "the cloud door"},
@@ -89,7 +90,7 @@ func TestImportsGoDown(t *testing.T) {
 
 // pure packages decide; the world is an argument.
 var pure = []string{"model", "internal/require", "internal/worldtext", "internal/place", "internal/budget", "internal/lifecycle",
-	"internal/drain", "internal/ready", "internal/disrupt", "internal/audit", "internal/overlay", "internal/buffer", "internal/static"}
+	"internal/drain", "internal/ready", "internal/disrupt", "internal/audit", "internal/bound", "internal/overlay", "internal/buffer", "internal/static"}
 
 // impure are packages of the standard library and others that do I/O, wait, log, or draw from a hidden source.
 var impure = []string{"os", "net", "log", "io/fs", "io/ioutil", "syscall", "os/exec", "os/signal", "math/rand", "crypto/rand", "embed",

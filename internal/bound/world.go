@@ -1,0 +1,253 @@
+package bound
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// grain is the unit of memory and disk in problems, in bytes: fine enough that rounding costs nothing, coarse enough that prices
+// of one unit are whole numbers with many digits. Needs are rounded down and room up, so that the bound stays a bound.
+const grain = 64 << 10
+
+// FromWorld asks what machines for these pods cost at least, if all of them go onto machines yet to be bought from the
+// pools of the picture: it bounds plans, or the part of plans, that use neither existing nodes nor claims in flight. Kept are: which offerings
+// are on sale, what pools require, taints, node selectors and affinity, reach of volumes, daemons that run there for certain, and at most one
+// pod per machine where pods refuse their own kind per host. Left out, which lowers the bound: limits, weights, minValues, spread,
+// affinity to pods, host ports and attach limits. O(pods + kinds of pods × offerings).
+func FromWorld(w model.World, pods []model.Pod) Problem {
+	b := &builder{w: w, columns: map[string]int{}, kinds: map[string]*kind{}, groups: map[string]int{}}
+	for _, r := range []string{model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods} {
+		b.column(r)
+	}
+	for _, p := range pods {
+		for _, name := range slices.Sorted(maps.Keys(p.Requests.Extended)) {
+			b.column(name)
+		}
+	}
+	for _, p := range pods {
+		b.add(p)
+	}
+	b.offer()
+	b.finish()
+	return b.p
+}
+
+type builder struct {
+	w       model.World
+	p       Problem
+	columns map[string]int
+	kinds   map[string]*kind
+	order   []*kind
+	groups  map[string]int
+	kindOf  []*kind // by group
+}
+
+// kind is pods that may run on the same machines, sizes aside.
+type kind struct {
+	pod   model.Pod
+	terms []require.Set
+	reach [][]require.Set // by volume: where it can be reached
+	on    []int32
+}
+
+func (b *builder) column(name string) {
+	if _, ok := b.columns[name]; !ok {
+		b.columns[name] = len(b.p.Resources)
+		b.p.Resources = append(b.p.Resources, name)
+	}
+}
+
+// vector writes resources in the problem's units, rounded up or down.
+func (b *builder) vector(r model.Resources, up bool) []int64 {
+	out := make([]int64, len(b.p.Resources))
+	for i, name := range b.p.Resources {
+		v := r.Get(name)
+		if name == model.ResourceMemory || name == model.ResourceEphemeral {
+			if up {
+				v += grain - 1
+			}
+			v /= grain
+		}
+		out[i] = min(max(0, v), maxNeed)
+	}
+	return out
+}
+
+// add puts a pod into its group.
+func (b *builder) add(p model.Pod) {
+	key := kindText(p)
+	k := b.kinds[key]
+	if k == nil {
+		k = &kind{pod: p, terms: sets(p.NodeSelector, p.Affinity)}
+		for _, v := range p.Volumes {
+			if v.Terms != nil {
+				k.reach = append(k.reach, sets(nil, v.Terms))
+			}
+		}
+		b.kinds[key], b.order = k, append(b.order, k)
+	}
+	need := b.vector(p.Requests, false)
+	most := int64(0)
+	if lonely(p) {
+		most = 1
+		key += "\x00" + labelText(p) // its own kind is who has its labels
+	}
+	var text strings.Builder
+	for _, n := range need {
+		text.WriteString(strconv.FormatInt(n, 36) + " ")
+	}
+	key = text.String() + strconv.FormatInt(most, 10) + key
+	g, ok := b.groups[key]
+	if !ok {
+		g = len(b.p.Groups)
+		b.groups[key] = g
+		b.p.Groups = append(b.p.Groups, Group{Name: p.Key().String(), Need: need, Most: most})
+		b.kindOf = append(b.kindOf, k)
+	}
+	b.p.Groups[g].Count++
+}
+
+// lonely reports whether a pod refuses pods like itself on its host.
+func lonely(p model.Pod) bool {
+	return slices.ContainsFunc(p.PodAntiAffinity, func(t model.PodTerm) bool {
+		return t.Key == model.LabelHostname && slices.Contains(t.Namespaces, p.Namespace) && t.Selector.Matches(p.Labels)
+	})
+}
+
+func labelText(p model.Pod) string {
+	var out strings.Builder
+	out.WriteString(p.Namespace)
+	for _, k := range slices.Sorted(maps.Keys(p.Labels)) {
+		out.WriteString("\x00" + k + "\x00" + p.Labels[k])
+	}
+	return out.String()
+}
+
+func kindText(p model.Pod) string {
+	if len(p.NodeSelector) == 0 && p.Affinity == nil && len(p.Tolerations) == 0 && len(p.Volumes) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+		out.WriteString(k + "=" + p.NodeSelector[k] + "\x00")
+	}
+	terms := func(list []model.Term) {
+		out.WriteString(strconv.FormatBool(list != nil))
+		for _, t := range list {
+			out.WriteString("\x01")
+			for _, r := range t {
+				out.WriteString(r.Key + " " + string(r.Op) + " " + strings.Join(r.Values, ",") + "\x00")
+			}
+		}
+	}
+	terms(p.Affinity)
+	for _, t := range p.Tolerations {
+		out.WriteString("\x02" + t.Key + "\x00" + t.Op + "\x00" + t.Value + "\x00" + string(t.Effect))
+	}
+	for _, v := range p.Volumes {
+		out.WriteString("\x03")
+		terms(v.Terms)
+	}
+	return out.String()
+}
+
+// sets writes a selector and OR-ed terms as alternatives.
+func sets(selector map[string]string, terms []model.Term) []require.Set {
+	base := require.Labels(selector)
+	if terms == nil {
+		return []require.Set{base}
+	}
+	var out []require.Set
+	for _, t := range terms {
+		if len(t) > 0 {
+			out = append(out, base.And(require.New(t)))
+		}
+	}
+	return out
+}
+
+// offer lists what the pools sell, once per room, price and kinds of pods that may run there.
+func (b *builder) offer() {
+	type same struct{ room, kinds string }
+	seen := map[same]int{}
+	for _, pool := range b.w.Pools {
+		if !pool.Ready() || pool.Replicas != nil {
+			continue
+		}
+		given := maps.Clone(pool.Labels)
+		if given == nil {
+			given = map[string]string{}
+		}
+		given[model.LabelPool] = pool.Name
+		given[pool.Class.Group+"/"+strings.ToLower(pool.Class.Kind)] = pool.Class.Name
+		own := require.New(pool.Requirements).And(require.Labels(given))
+		for _, t := range b.w.Catalogs[pool.Class].Types {
+			for _, o := range t.Offerings {
+				s := site{pool: pool, own: own, t: t, labels: labelsOf(t, o)}
+				if !o.Available || !s.sells() {
+					continue
+				}
+				room, kinds := s.room(b), b.suited(&s)
+				key := same{string(textOf(room)), kinds}
+				m, ok := seen[key]
+				if !ok {
+					m = len(b.p.Machines)
+					seen[key] = m
+					b.p.Machines = append(b.p.Machines, Machine{Name: o.Key().String(), Room: room, Price: o.Price})
+					for i, k := range b.order {
+						if kinds[i] == '1' {
+							k.on = append(k.on, int32(m))
+						}
+					}
+				}
+				if x := &b.p.Machines[m]; o.Price < x.Price {
+					x.Name, x.Price = o.Key().String(), o.Price
+				}
+			}
+		}
+	}
+}
+
+func textOf(v []int64) []byte {
+	var out []byte
+	for _, n := range v {
+		out = append(strconv.AppendInt(out, n, 36), ' ')
+	}
+	return out
+}
+
+// suited writes, per kind of pod, whether it may run there.
+func (b *builder) suited(s *site) string {
+	out := make([]byte, len(b.order))
+	for i, k := range b.order {
+		out[i] = '0'
+		_, bad := model.Untolerated(s.pool.Taints, k.pod.Tolerations)
+		ok := !bad && slices.ContainsFunc(k.terms, func(t require.Set) bool { may, _ := s.meets(t); return may })
+		for _, v := range k.reach {
+			ok = ok && slices.ContainsFunc(v, func(t require.Set) bool { may, _ := s.meets(t); return may })
+		}
+		if ok {
+			out[i] = '1'
+		}
+	}
+	return string(out)
+}
+
+// finish tells groups where they may run, and sorts out the pods that may run nowhere.
+func (b *builder) finish() {
+	kept := b.p.Groups[:0]
+	for i, g := range b.p.Groups {
+		g.On = b.kindOf[i].on
+		if slices.ContainsFunc(g.On, func(m int32) bool { return most(g, b.p.Machines[m]) > 0 }) {
+			kept = append(kept, g)
+		} else {
+			b.p.Unplaceable += g.Count
+		}
+	}
+	b.p.Groups = kept
+}
