@@ -105,7 +105,8 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := apikube.New(rc, apikube.Options{Endpoint: cfg.Cluster.Endpoint, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst})
+	store, err := apikube.New(rc, apikube.Options{Endpoint: cfg.Cluster.Endpoint, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst,
+		Extras: apikube.Extras{Overlays: cfg.Gates["NodeOverlay"], Buffers: cfg.Gates["CapacityBuffer"]}})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the connection to the API server: %w", err)
 	}

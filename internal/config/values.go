@@ -254,7 +254,7 @@ func defaultGates() map[string]bool {
 }
 
 // acting names the gates that change what the controller does.
-var acting = []string{"StaticCapacity"}
+var acting = []string{"CapacityBuffer", "NodeOverlay", "StaticCapacity"}
 
 func gates(c *Config, v string) error {
 	c.Gates = defaultGates()

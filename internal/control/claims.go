@@ -158,10 +158,11 @@ func (c *Controller) changeNode(ctx context.Context, claim model.Claim, n lifecy
 // launch buys the machine of a claim: the best offering that may still be had, the next best when it is sold out.
 func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...any) }, v lifecycle.View) error {
 	claim, now := v.Claim, c.Now()
-	cat, err := c.Market.Offerings(ctx, *v.Class, now)
+	raw, err := c.Market.Offerings(ctx, *v.Class, now)
 	if err != nil {
 		return c.launchFailed(ctx, claim, err)
 	}
+	cat := c.World.Seen(raw, claim.Pool)
 	order := market.Request{Order: cloud.Order{Claim: claim.Name, ClaimUID: claim.UID, Pool: claim.Pool, Class: *v.Class,
 		Taints: lifecycle.NodeTaints(claim)}}
 	options, refusal := place.OptionsOrWhy(claim, cat)
@@ -197,7 +198,7 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 	}
 	c.Mark(PointAccepted)
 	c.askCloud()
-	if err = c.recordLaunch(ctx, claim, cat, machine); err != nil {
+	if err = c.recordLaunch(ctx, claim, cat, machine, overlaid(raw, cat, machine.Offering)); err != nil {
 		return err
 	}
 	c.Mark(PointRecorded)
@@ -214,8 +215,8 @@ func offeringOf(t model.InstanceType, key model.OfferingKey) (model.Offering, bo
 	return model.Offering{}, false
 }
 
-func (c *Controller) recordLaunch(ctx context.Context, claim model.Claim, cat model.Catalog, m model.Instance) error {
-	p := kube.ClaimPatch{UID: claim.UID, ProviderID: m.ID, ImageID: m.ImageID, Conditions: lifecycle.LaunchAccepted(claim, c.Now())}
+func (c *Controller) recordLaunch(ctx context.Context, claim model.Claim, cat model.Catalog, m model.Instance, notes map[string]string) error {
+	p := kube.ClaimPatch{UID: claim.UID, ProviderID: m.ID, ImageID: m.ImageID, Conditions: lifecycle.LaunchAccepted(claim, c.Now()), Annotations: notes}
 	if t, ok := cat.Type(m.Offering.Type); ok {
 		off, _ := offeringOf(t, m.Offering)
 		p.Labels = lifecycle.NodeLabels(claim, t, off)

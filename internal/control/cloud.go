@@ -96,9 +96,7 @@ func (c *Controller) catalogs(ctx context.Context) time.Duration {
 				c.Log.Error(err, "could not read what the cloud offers; the last catalogue stays in use", "class", class.Ref.String())
 				return &later{after: retryAfter(err), err: err}
 			}
-			if old, ok := w.Catalogs[class.Ref]; !ok || old.Epoch != cat.Epoch {
-				c.World.SetCatalog(cat)
-			}
+			c.World.SetCatalog(cat)
 			return &later{after: catalogEvery, err: errFresh}
 		})
 		next = sooner(next, wait)

@@ -145,6 +145,8 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"pools", c.pools, time.Minute},
 		{"provision", c.provisioner().pass, 10 * time.Second},
 		{"static", c.staticPools, time.Minute},
+		{"overlays", c.overlays, time.Minute},
+		{"buffers", c.buffers().pass, time.Minute},
 		{"claims", c.lifecycles, time.Minute},
 		{"drain", c.draining, time.Minute},
 		{"disrupt", c.disruption, 10 * time.Second},

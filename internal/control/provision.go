@@ -16,12 +16,17 @@ type provisioner struct {
 	*Controller
 	window window
 	seen   map[string]bool // UIDs of pods that were waiting at the last look
+	real   bool            // some of them were real pods
 	last   time.Time       // when it was made
 }
 
 // replan is how often a plan is made again while pods wait: the machine that a plan counted on may have failed, and pods
 // that fitted nowhere may fit now. A plan in which nothing changed buys nothing.
 const replan = time.Second
+
+// replanBuffers is replan while only pods wait that stand for reserved room: within this time what real pods took is made
+// good.
+const replanBuffers = 10 * time.Second
 
 func (c *Controller) provisioner() *provisioner {
 	return &provisioner{Controller: c, seen: map[string]bool{}}
@@ -38,13 +43,22 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 		return wait
 	case !open && len(p.seen) == 0:
 		return 0
-	case !open && now.Sub(p.last) < replan:
-		return replan - now.Sub(p.last)
+	case !open && now.Sub(p.last) < p.again():
+		return p.again() - now.Sub(p.last)
 	}
 	p.window.close()
 	p.last = now
 	p.plan(ctx, w)
-	return replan
+	return p.again()
+}
+
+// again is after how long a plan is made again. Pods that stand for reserved room always wait: nobody is kept waiting with
+// them, and a plan per second for ever would be a price for having them.
+func (p *provisioner) again() time.Duration {
+	if p.real {
+		return replan
+	}
+	return replanBuffers
 }
 
 // fresh counts the waiting pods that this pass is the first to see, and forgets pods that no longer wait.
@@ -52,11 +66,13 @@ func (p *provisioner) fresh(w model.World) int {
 	waiting := map[string]bool{}
 	leaving := leavingNodes(w)
 	n := 0
+	p.real = false
 	for _, x := range w.Pods {
 		if !x.Provisionable() && !(leaving[x.Node] && x.Reschedulable()) {
 			continue
 		}
 		waiting[x.UID] = true
+		p.real = p.real || !x.Virtual
 		if !p.seen[x.UID] {
 			n++
 		}
@@ -90,10 +106,11 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 		p.Observe.PlanRefused(plan, findings)
 		return
 	}
-	p.Observe.Planned(plan, p.Now().Sub(began))
+	real := told(plan)
+	p.Observe.Planned(real, p.Now().Sub(began))
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
-	p.Observe.Leftovers(w.Pods, plan.Left)
+	p.Observe.Leftovers(w.Pods, real.Left)
 }
 
 // buy writes the claims of a plan. A claim whose name exists is one that an
@@ -128,8 +145,10 @@ func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
 			p.Log.Error(err, "could not write a claim; will plan again", "NodeClaim", claim.Name, "NodePool", b.Pool)
 			continue
 		}
-		for _, pod := range b.Pods {
-			p.Observe.Nominated(podOf(w, pod), "nodeclaim/"+claim.Name)
+		for _, key := range b.Pods {
+			if pod := podOf(w, key); !pod.Virtual {
+				p.Observe.Nominated(pod, "nodeclaim/"+claim.Name)
+			}
 		}
 	}
 }

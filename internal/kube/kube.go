@@ -38,6 +38,10 @@ type Store interface {
 	PatchPool(ctx context.Context, name string, p PoolPatch) error
 	PatchClass(ctx context.Context, ref model.ClassRef, p ClassPatch) error
 
+	// PatchOverlay and PatchBuffer write status.
+	PatchOverlay(ctx context.Context, name string, p OverlayPatch) error
+	PatchBuffer(ctx context.Context, key model.PodKey, p BufferPatch) error
+
 	// RemovePod evicts a pod, respecting disruption budgets (Blocked when one forbids it), or deletes it when
 	// Removal.Force is set. NotFound when the pod, or a pod of that UID, is gone.
 	RemovePod(ctx context.Context, r Removal) error
@@ -116,6 +120,26 @@ type ClassPatch struct {
 	KubernetesVersion string
 	AddFinalizer      bool
 	DropFinalizer     bool
+}
+
+// OverlayPatch changes the status of an overlay.
+type OverlayPatch struct {
+	Conditions []model.Condition
+}
+
+// BufferPatch changes the status of a buffer. Zero fields change nothing.
+type BufferPatch struct {
+	Conditions []model.Condition
+	// Resolved, when set, is written as a whole: what the buffer was found to mean.
+	Resolved *BufferResolved
+}
+
+// BufferResolved is what a buffer was found to mean.
+type BufferResolved struct {
+	Replicas           int32
+	Template           string // name of the PodTemplate in use; "" removes it and its generation from the status
+	TemplateGeneration int64
+	Strategy           string
 }
 
 // Removal asks for a pod to leave.

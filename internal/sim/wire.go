@@ -57,6 +57,20 @@ func (w *wire) DeleteNode(ctx context.Context, name string) error {
 	return w.Store.DeleteNode(ctx, name)
 }
 
+func (w *wire) PatchOverlay(ctx context.Context, name string, p kube.OverlayPatch) error {
+	if err := w.dead(); err != nil {
+		return err
+	}
+	return w.Store.PatchOverlay(ctx, name, p)
+}
+
+func (w *wire) PatchBuffer(ctx context.Context, key model.PodKey, p kube.BufferPatch) error {
+	if err := w.dead(); err != nil {
+		return err
+	}
+	return w.Store.PatchBuffer(ctx, key, p)
+}
+
 func (w *wire) RemovePod(ctx context.Context, r kube.Removal) error {
 	if err := w.dead(); err != nil {
 		return err

@@ -21,7 +21,8 @@ func (w *World) vanished() []model.Object {
 	out = collect(out, &w.volumeClaims, w.follow)
 	out = collect(out, &w.volumes, w.follow)
 	out = collect(out, &w.storageClasses, w.follow)
-	return collect(out, &w.csiNodes, w.follow)
+	out = collect(out, &w.csiNodes, w.follow)
+	return w.vanishedExtras(out)
 }
 
 func collect[T model.Object](out []model.Object, t *table[T], follow uint64) []model.Object {
@@ -60,7 +61,7 @@ func (w *World) apply(o model.Object, gone bool) bool {
 	case model.Namespace:
 		return update(&w.namespaces, o, gone, w.follow)
 	}
-	return w.applyStorage(o, gone)
+	return w.applyStorage(o, gone) || w.applyExtra(o, gone)
 }
 
 // applyStorage is apply for the objects that pictures do not show, but what they say about pods and nodes.

@@ -49,6 +49,8 @@ type World struct {
 	follow uint64
 	synced bool
 
+	extras
+
 	assumed map[string]assumption // by claim name
 
 	catalogs  map[model.ClassRef]model.Catalog // replaced, never changed
@@ -99,6 +101,7 @@ func New() *World {
 		movedClaims:    map[string]bool{},
 		movedDrivers:   map[string]bool{},
 
+		extras:   newExtras(),
 		assumed:  map[string]assumption{},
 		catalogs: map[model.ClassRef]model.Catalog{},
 		resolved: map[model.PodKey]model.PDB{},
@@ -263,18 +266,23 @@ func (w *World) Snapshot() model.World {
 	}
 	w.settleVolumes()
 	w.settleLimits()
-	pods := w.pods.list()
+	pods, pools := w.pods.list(), w.pools.list()
+	catalogs, ofPools := w.seen(pools)
 	w.last = model.World{
-		Pools:         w.pools.list(),
+		Pools:         pools,
 		Classes:       w.classes.list(),
 		Claims:        w.claimsWithAssumed(),
 		Nodes:         w.nodes.list(),
-		Pods:          pods,
+		Pods:          w.withReserved(pods),
 		Daemons:       w.daemons.list(),
 		PDBs:          w.resolveBudgets(pods),
 		Attachments:   w.resolveAttachments(w.attachments.list(), pods),
 		Namespaces:    w.namespaces.list(),
-		Catalogs:      w.catalogs,
+		Overlays:      w.overlays.list(),
+		Buffers:       w.buffers.list(),
+		Templates:     w.templates.list(),
+		Catalogs:      catalogs,
+		PoolCatalogs:  ofPools,
 		Instances:     w.instances,
 		InstancesSeen: !w.listedAt.IsZero(),
 	}

@@ -72,7 +72,7 @@ func TestTheRealStoreSitsTheExam(t *testing.T) {
 
 func newStore(t *testing.T, cfg *rest.Config) *apikube.Store {
 	t.Helper()
-	s, err := apikube.New(cfg, apikube.Options{})
+	s, err := apikube.New(cfg, apikube.Options{Extras: everyKind})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func installCRDs(t *testing.T, api client.Client) {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}
-	for _, list := range kindsOfOurs() {
+	for _, list := range append(kindsOfOurs(), extraKinds()...) {
 		await(t, "the CRDs to be served", func(ctx context.Context) bool { return api.List(ctx, list) == nil })
 	}
 }
@@ -128,7 +128,7 @@ func kindsOfOurs() []client.ObjectList {
 // wipe removes what the question before left behind.
 func wipe(t *testing.T, api client.Client) {
 	t.Helper()
-	lists := append(kindsOfOurs(), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+	lists := append(append(kindsOfOurs(), extraKinds()...), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{}, &storagev1.CSINodeList{})
 	tokens := &corev1.SecretList{}
 	await(t, "an empty cluster", func(ctx context.Context) bool {

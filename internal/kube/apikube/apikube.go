@@ -57,6 +57,8 @@ type Options struct {
 	// QPS and Burst bound the rate of requests; 0 means the defaults.
 	QPS   float32
 	Burst int
+	// Extras are the kinds that only some users have.
+	Extras Extras
 	// Random is where token secrets come from; nil means crypto/rand.
 	Random io.Reader
 }
@@ -117,6 +119,7 @@ func Scheme() (*runtime.Scheme, error) {
 	karpenter := schema.GroupVersion{Group: apis.Group, Version: "v1"}
 	s.AddKnownTypes(karpenter, &karpv1.NodePool{}, &karpv1.NodePoolList{}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
 	metav1.AddToGroupVersion(s, karpenter)
+	addExtras(s)
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme, v1beta1.AddToScheme,
 	} {

@@ -165,17 +165,7 @@ func volumeClaims(pod string, s *corev1.PodSpec) []string {
 // decodeDaemon reads a DaemonSet's template as the pod it would make: with limits as requests where there are none, and
 // with the tolerations that the DaemonSet controller adds.
 func decodeDaemon(d *appsv1.DaemonSet) model.Daemon {
-	spec := d.Spec.Template.Spec.DeepCopy()
-	for i := range spec.InitContainers {
-		fillRequests(&spec.InitContainers[i].Resources)
-	}
-	for i := range spec.Containers {
-		fillRequests(&spec.Containers[i].Resources)
-	}
-	if spec.HostNetwork {
-		fillHostPorts(spec.InitContainers)
-		fillHostPorts(spec.Containers)
-	}
+	spec := filled(&d.Spec.Template.Spec)
 	pod := decodePodSpec(spec)
 	pod.Namespace, pod.Name = d.Namespace, d.Name
 	pod.Labels = maps.Clone(d.Spec.Template.Labels)

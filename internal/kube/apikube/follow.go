@@ -120,7 +120,7 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 	outer := ctx
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	list := kinds()
+	list := append(kinds(), s.opt.Extras.kinds()...)
 	f := &following{end: end, sink: sink, waiting: len(list), failures: map[string]int{}}
 	sink.Begin()
 	var running sync.WaitGroup

@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
 	"github.com/karpenter-aks/karpenter/internal/kube"
@@ -28,6 +30,10 @@ func kindOf(o client.Object) string {
 		return "pool"
 	case *v1beta1.AKSNodeClass:
 		return "class"
+	case *v1alpha1.NodeOverlay:
+		return "overlay"
+	case *bufferv1beta1.CapacityBuffer:
+		return "buffer"
 	}
 	return fmt.Sprintf("%T", o)
 }

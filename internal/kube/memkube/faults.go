@@ -19,6 +19,7 @@ const (
 	OpDeleteNode  Op = "delete-node"
 	OpPatchPool   Op = "patch-pool"
 	OpPatchClass  Op = "patch-class"
+	OpPatchExtra  Op = "patch-extra" // overlays and buffers
 	OpRemovePod   Op = "remove-pod"
 	OpToken       Op = "token"
 	OpDropToken   Op = "drop-token"

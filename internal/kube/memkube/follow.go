@@ -117,7 +117,10 @@ func (s *Store) everything() []model.Change {
 	out = list(out, s.volumeClaims)
 	out = list(out, s.volumes)
 	out = list(out, s.storageClasses)
-	return list(out, s.csiNodes)
+	out = list(out, s.csiNodes)
+	out = list(out, s.overlays)
+	out = list(out, s.buffers)
+	return list(out, s.templates)
 }
 
 func list[T model.Object](out []model.Change, m map[string]T) []model.Change {

@@ -48,6 +48,8 @@ func (s *Store) put(o model.Object) {
 	case model.Attachment:
 		o.Pods = nil // resolved by the mirror
 		keep(s, s.attachments, o)
+	case model.Overlay, model.Buffer, model.Template:
+		s.putExtra(o)
 	default:
 		if !s.putPlain(o) {
 			panic(fmt.Sprintf("memkube: a cluster has no %T", o))
@@ -164,6 +166,12 @@ func (s *Store) Remove(o model.Object) {
 		delete(s.storageClasses, o.ObjectKey())
 	case model.CSINode:
 		delete(s.csiNodes, o.ObjectKey())
+	case model.Overlay:
+		delete(s.overlays, o.ObjectKey())
+	case model.Buffer:
+		delete(s.buffers, o.ObjectKey())
+	case model.Template:
+		delete(s.templates, o.ObjectKey())
 	default:
 		panic(fmt.Sprintf("memkube: Remove takes no %T", o))
 	}
@@ -223,6 +231,7 @@ func (s *Store) Objects() model.World {
 	return model.World{
 		Pools: values(s.pools), Classes: values(s.classes), Claims: values(s.claims), Nodes: values(s.nodes),
 		Pods: values(s.pods), Daemons: values(s.daemons), PDBs: values(s.budgets), Attachments: values(s.attachments),
+		Overlays: values(s.overlays), Buffers: values(s.buffers), Templates: values(s.templates),
 		Namespaces: values(s.namespaces),
 	}
 }

@@ -38,6 +38,8 @@ type Store struct {
 	storageClasses map[string]model.StorageClass
 	csiNodes       map[string]model.CSINode
 
+	extras
+
 	nodeOwner map[string]string // node name → UID of the claim that owns it
 	tokens    map[string]token  // by claim UID
 	cluster   model.Cluster
@@ -66,6 +68,7 @@ func New() *Store {
 		budgets: map[string]model.PDB{}, attachments: map[string]model.Attachment{}, namespaces: map[string]model.Namespace{},
 		volumeClaims: map[string]model.VolumeClaim{}, volumes: map[string]model.PersistentVolume{},
 		storageClasses: map[string]model.StorageClass{}, csiNodes: map[string]model.CSINode{},
+		extras:    newExtras(),
 		nodeOwner: map[string]string{}, tokens: map[string]token{},
 		followers: map[*follower]bool{}, faults: map[Op][]fault{},
 		cluster: model.Cluster{

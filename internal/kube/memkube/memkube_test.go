@@ -46,6 +46,10 @@ func (e exam) PutBudget(_ *testing.T, name string, labels map[string]string, all
 	e.s.Put(b)
 }
 
+func (e exam) PutOverlay(_ *testing.T, o model.Overlay)   { e.s.Put(o) }
+func (e exam) PutTemplate(_ *testing.T, x model.Template) { e.s.Put(x) }
+func (e exam) PutBuffer(_ *testing.T, b model.Buffer)     { e.s.Put(b) }
+
 func (e exam) DeletePod(_ *testing.T, name string) {
 	e.s.EndPod(model.PodKey{Namespace: "default", Name: name})
 }

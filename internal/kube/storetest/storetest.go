@@ -31,6 +31,13 @@ type World interface {
 	// PutBudget creates a disruption budget in namespace "default" over the pods with these labels, which exist already, and
 	// returns once it allows exactly so many.
 	PutBudget(t *testing.T, name string, labels map[string]string, allowed int)
+	// PutOverlay creates an overlay; all of its spec counts. Generation and status are the cluster's.
+	PutOverlay(t *testing.T, o model.Overlay)
+	// PutTemplate creates a PodTemplate or Deployment in namespace "default"; kind, name, replicas and of its pod labels,
+	// node selector and cpu count.
+	PutTemplate(t *testing.T, x model.Template)
+	// PutBuffer creates a buffer in namespace "default"; all of its spec counts.
+	PutBuffer(t *testing.T, b model.Buffer)
 	// DeletePod takes a pod away at once.
 	DeletePod(t *testing.T, name string)
 	// Put creates a namespace, volume claim, volume, storage class or CSI node. A claim that names a volume which names the
@@ -64,6 +71,8 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"a node's labels and finalizer", nodeFinalizer},
 		{"a pool's status is told", poolStatus},
 		{"a class's status is told", classStatus},
+		{"an overlay is told, and its status", overlayStatus},
+		{"a buffer is told with what it names, and its status", bufferStatus},
 		{"eviction respects a disruption budget", evict},
 		{"force asks no budget", force},
 		{"a pod of another UID is not removed", removeWrongUID},
@@ -148,6 +157,12 @@ func keyOf(o model.Object) string {
 		return "class " + o.ObjectKey()
 	case model.PDB:
 		return "budget " + o.ObjectKey()
+	case model.Overlay:
+		return "overlay " + o.ObjectKey()
+	case model.Buffer:
+		return "buffer " + o.ObjectKey()
+	case model.Template:
+		return "template " + o.ObjectKey()
 	}
 	return fmt.Sprintf("%T %s", o, o.ObjectKey())
 }

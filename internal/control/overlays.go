@@ -1,0 +1,49 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/overlay"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// overlays keeps the status of every overlay up to date. What overlays change, the mirror shows in its catalogues.
+func (c *Controller) overlays(ctx context.Context) time.Duration {
+	w := c.World.Snapshot()
+	if len(w.Overlays) == 0 {
+		return 0
+	}
+	v := overlay.Judge(overlay.Input{Overlays: w.Overlays, Pools: w.Pools, Catalogs: w.Catalogs})
+	var next time.Duration
+	for _, o := range w.Overlays {
+		p := kube.OverlayPatch{Conditions: model.Changed(o.Conditions, overlay.Conditions(o, v.Problems), c.Now())}
+		if len(p.Conditions) == 0 {
+			continue
+		}
+		next = sooner(next, c.others.start(ctx, "overlay/"+o.Name, func(ctx context.Context) error {
+			return ignore(c.Store.PatchOverlay(ctx, o.Name, p), kube.NotFound)
+		}))
+	}
+	return next
+}
+
+// overlaid notes on a claim which overlays had a part in choosing its machine: raw is what the cloud says of it, seen
+// what we believed.
+func overlaid(raw, seen model.Catalog, key model.OfferingKey) map[string]string {
+	a, _ := raw.Type(key.Type)
+	b, _ := seen.Type(key.Type)
+	x, _ := offeringOf(a, key)
+	y, _ := offeringOf(b, key)
+	notes := map[string]string{}
+	if x.Price != y.Price {
+		notes[model.AnnotationPriceOverlay] = "true"
+	}
+	for _, name := range b.Capacity.Names() {
+		if a.Capacity.Get(name) != b.Capacity.Get(name) {
+			notes[model.AnnotationCapacityOverlay] = "true"
+		}
+	}
+	return notes
+}
