@@ -9,6 +9,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/compat/judge"
 	"github.com/karpenter-aks/karpenter/compat/upstream"
+	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/model"
@@ -18,70 +19,77 @@ import (
 const worlds = 300
 
 // TestPlansLand asks kube-scheduler about every placement of the engine on random worlds: once when each machine is bought
-// as its first option says, once when it is bought as some other option says.
+// as its first option says, once when it is bought as some other option says. A plan that the audit refuses is never
+// carried out; there must be hardly any.
 func TestPlansLand(t *testing.T) {
-	landed := 0
+	tally := map[string]int{}
 	for seed := range uint64(worlds) {
-		landed += land(t, seed)
+		land(t, seed, tally)
 	}
-	if landed < worlds/2 {
-		t.Errorf("only %d pods were placed in %d worlds: there is little to judge", landed, worlds)
+	t.Logf("%d pods landed; the audit refused %d plans of %d", tally["landed"], tally["refused"], worlds)
+	if tally["landed"] < 3*worlds {
+		t.Errorf("only %d pods were placed in %d worlds: there is little to judge", tally["landed"], worlds)
+	}
+	if tally["refused"] > mostRefused {
+		t.Errorf("the audit refused %d plans, at most %d were known", tally["refused"], mostRefused)
 	}
 }
+
+// mostRefused is how many plans of the test's worlds the audit may refuse.
+const mostRefused = 12
 
 // BenchmarkPlansLand judges b.N worlds beyond those of the test: go test -run - -bench PlansLand -benchtime 5000x.
 func BenchmarkPlansLand(b *testing.B) {
+	tally := map[string]int{}
 	for i := range b.N {
-		land(b, uint64(worlds+i))
+		land(b, uint64(worlds+i), tally)
 	}
+	b.ReportMetric(float64(tally["refused"])/float64(b.N), "refused/world")
+	b.ReportMetric(float64(tally["landed"])/float64(b.N), "pods/world")
 }
 
-func land(t testing.TB, seed uint64) int {
+func land(t testing.TB, seed uint64, tally map[string]int) {
 	t.Helper()
-	w := undecided(worldgen.Small(seed))
+	w := worldgen.Small(seed)
 	plan := place.Decide(place.Input{World: w})
-	landed := 0
-	for _, choose := range []judge.Choose{judge.First, func(i, n int) int { return (int(seed) + 7*i + 1) % n }} {
+	bad := audit.Check(w, plan)
+	for i, choose := range []judge.Choose{judge.First, func(i, n int) int { return (int(seed) + 7*i + 1) % n }} {
 		q, err := judge.Plan(w, plan, choose)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
-			return 0
+			return
 		}
 		a, err := judge.Ask(t.Context(), q)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
-			return 0
+			return
 		}
-		for _, r := range a.Rejected {
-			t.Errorf("seed %d: kube-scheduler refuses %s", seed, r)
+		if len(a.Rejected) > 0 && len(bad) == 0 {
+			t.Errorf("seed %d: kube-scheduler refuses what the audit let pass: %s", seed, a.Rejected[0])
 		}
-		landed = a.Accepted
-	}
-	return landed
-}
-
-// undecided marks pods whose constraints the engine leaves to others, as the cluster's door does.
-func undecided(w model.World) model.World {
-	alone := slices.ContainsFunc(w.Pods, func(p model.Pod) bool { return len(p.PodAntiAffinity) > 0 })
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		for _, x := range []struct {
-			why model.Why
-			yes bool
-		}{{model.WhyTopologySpread, slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard })},
-			{model.WhyPodAffinity, alone || len(p.PodAffinity) > 0}, {model.WhyVolumes, len(p.Volumes) > 0}, {model.WhyHostPorts, len(p.HostPorts) > 0}} {
-			if x.yes {
-				p.Needs = append(p.Needs, x.why)
-			}
+		if i == 0 && len(bad) > 0 {
+			t.Logf("seed %d: the audit refuses the plan: %s", seed, bad[0])
+			tally["refused"]++
+		}
+		if i == 0 {
+			tally["landed"] += a.Accepted
 		}
 	}
-	return w
 }
 
-// accepted lists, by our reason for leaving a pod, why it is right that upstream places more pods.
+// mostMissed bounds the pods of the test's worlds that upstream places and we do not, although kube-scheduler would take
+// them. Each is a weakness of ours and is logged with our reason; accepted lists the reasons that may occur, and why.
+const mostMissed = 9
+
 func accepted() map[string]string {
 	return map[string]string{
-		"undecided": "the engine says that it does not decide one of the pod's constraints",
+		"limits":          "we buy the cheapest machines first; a limit on machines or cores may then hold fewer pods",
+		"pod-affinity":    "pods that refuse or seek each other are seated once, in one order; upstream tries again with those left over",
+		"topology-spread": "where a domain fills up, pods that could have gone elsewhere are not moved out of the way of those that cannot",
+		"min-values":      "a machine given up for want of choice is not packed again in another pool of the same weight",
+		"plan-cut-short":  "the same, said by the other pool",
+		"resources":       "nothing of one pool holds the pod, and the other pool has one of the reasons above",
+		"taint":           "the pod may not run in one pool, and the other pool has one of the reasons above",
 	}
 }
 
@@ -95,6 +103,9 @@ func TestUpstreamPlacesNoMore(t *testing.T) {
 	for _, k := range slices.Sorted(maps.Keys(tally)) {
 		t.Logf("%5d pods: %s", tally[k], k)
 	}
+	if tally["missed"] > mostMissed {
+		t.Errorf("upstream places %d pods that we leave, at most %d were known", tally["missed"], mostMissed)
+	}
 	if tally["upstream, accepted"] < worlds {
 		t.Errorf("upstream placed only %d pods in %d worlds: there is little to compare", tally["upstream, accepted"], worlds)
 	}
@@ -102,14 +113,16 @@ func TestUpstreamPlacesNoMore(t *testing.T) {
 
 // BenchmarkUpstreamPlacesNoMore compares b.N worlds beyond those of the test.
 func BenchmarkUpstreamPlacesNoMore(b *testing.B) {
+	tally := map[string]int{}
 	for i := range b.N {
-		compare(b, uint64(worlds+i), map[string]int{})
+		compare(b, uint64(worlds+i), tally)
 	}
+	b.ReportMetric(float64(tally["missed"])/float64(b.N), "missed/world")
 }
 
 func compare(t testing.TB, seed uint64, tally map[string]int) {
 	t.Helper()
-	w := undecided(worldgen.Small(seed))
+	w := worldgen.Small(seed)
 	landed, err := theirs(t, w)
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)
@@ -126,10 +139,14 @@ func compare(t testing.TB, seed uint64, tally map[string]int) {
 		if !landed[l.Pod] {
 			continue
 		}
-		key := reason(w, l)
+		key := reason(l)
 		tally["left by us alone: "+key]++
-		if accepted()[key] == "" {
-			t.Errorf("seed %d: upstream places %d pods, we place %d: we leave %s: %s", seed, len(landed), ours, l.Pod, words(l))
+		tally["missed"]++
+		t.Logf("seed %d: upstream places %d pods, we place %d: we leave %s: %s", seed, len(landed), ours, l.Pod, words(l))
+		for _, why := range strings.Split(key, "+") {
+			if accepted()[why] == "" {
+				t.Errorf("seed %d: %s is not a reason for which we may place less than upstream", seed, why)
+			}
 		}
 	}
 }
@@ -170,12 +187,7 @@ func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
 }
 
 // reason is our reason for leaving the pod, in one word per pool.
-func reason(w model.World, l place.Leftover) string {
-	for _, p := range w.Pods {
-		if p.Key() == l.Pod && len(p.Needs) > 0 {
-			return "undecided"
-		}
-	}
+func reason(l place.Leftover) string {
 	if l.Why != "" {
 		return string(l.Why)
 	}
