@@ -157,7 +157,7 @@ func (a *audit) purchase(name string, b place.Purchase) {
 			a.bad(BestFirst, "%s: %s is cheaper than the option before it", name, o.Key)
 		}
 		last = o.Price
-		x, ok := a.offering(b.Class, o.Key)
+		x, ok := a.offering(b.Pool, b.Class, o.Key)
 		if !ok || !x.o.Available || x.o.Price != o.Price {
 			a.bad(OnSale, "%s: %s is not on sale at %s", name, o.Key, o.Price)
 			continue

@@ -16,7 +16,7 @@ func Exhaust(w model.World, pods []model.Pod) place.Plan {
 		if !open(p) || slices.ContainsFunc(p.Requirements, func(r model.Requirement) bool { return r.MinValues > 0 }) {
 			continue
 		}
-		for _, t := range w.Catalogs[p.Class].Types {
+		for _, t := range w.Catalog(p.Name, p.Class).Types {
 			for _, o := range t.Offerings {
 				if o.Available {
 					e.sold = append(e.sold, sold{p, o})
@@ -96,7 +96,7 @@ func (e *exhaust) bought(p place.Plan, s sold, pod model.Pod) place.Plan {
 	only(model.LabelCapacityType, s.o.CapacityType)
 	// What runs on the machine beside its pods must be asked for too.
 	a := newAudit(e.w)
-	x, _ := a.offering(b.Class, s.o.Key())
+	x, _ := a.offering(b.Pool, b.Class, s.o.Key())
 	b.Requests = a.face(s.pool, b.Requirements, "", x).daemons
 	p.Buy = append(p.Buy, e.with(b, pod))
 	p.Price += s.o.Price
@@ -140,7 +140,7 @@ func Missed(w model.World, p place.Plan) []model.PodKey {
 		rest := clone(p)
 		rest.Left = slices.Delete(rest.Left, i, i+1)
 		for _, pool := range w.Pools {
-			for _, t := range w.Catalogs[pool.Class].Types {
+			for _, t := range w.Catalog(pool.Name, pool.Class).Types {
 				for _, o := range t.Offerings {
 					if len(out) > 0 && out[len(out)-1] == l.Pod {
 						continue

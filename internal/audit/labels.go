@@ -129,7 +129,7 @@ func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 		}
 		seen := map[string]bool{}
 		for _, o := range b.Options {
-			x, ok := a.offering(b.Class, o.Key)
+			x, ok := a.offering(b.Pool, b.Class, o.Key)
 			if v, there := nodeLabels(pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
 				seen[v] = true
 			}

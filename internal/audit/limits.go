@@ -21,7 +21,7 @@ func (a *audit) limits(p place.Plan) {
 				}
 				most := int64(0)
 				for _, o := range b.Options {
-					x, _ := a.offering(b.Class, o.Key)
+					x, _ := a.offering(b.Pool, b.Class, o.Key)
 					most = max(most, of(x.t.Capacity, name))
 				}
 				bought += most
@@ -127,7 +127,7 @@ type alone struct {
 
 func (a *audit) sellsFor(pool model.Pool, p *model.Pod) bool {
 	asks := "alone " + requirementText(pool.Requirements)
-	for _, t := range a.w.Catalogs[pool.Class].Types {
+	for _, t := range a.w.Catalog(pool.Name, pool.Class).Types {
 		if !p.Requests.FitsIn(t.Allocatable) {
 			continue
 		}

@@ -17,7 +17,7 @@ type audit struct {
 	byProvider map[string]*model.Claim
 	hasNode    map[string]bool // by provider id
 	leaving    map[string]bool // nodes on their way out
-	offers     map[model.ClassRef]map[model.OfferingKey]offer
+	offers     map[store]map[model.OfferingKey]offer
 	own        map[model.ClassRef]map[string]bool // labels that machines of the class bring
 	faces      map[faceKey]*face
 	kindOf     map[*model.Pod]string
@@ -65,7 +65,7 @@ type offer struct {
 func newAudit(w model.World) *audit {
 	a := &audit{w: w, pods: make(map[model.PodKey]*model.Pod, len(w.Pods)), on: map[string][]*model.Pod{}, nodes: map[string]*model.Node{},
 		byProvider: map[string]*model.Claim{}, hasNode: map[string]bool{}, leaving: map[string]bool{},
-		offers: map[model.ClassRef]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
+		offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
 		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, sells: map[alone]bool{}}
 	for i := range w.Pods {
 		p := &w.Pods[i]
@@ -96,17 +96,27 @@ func newAudit(w model.World) *audit {
 	return a
 }
 
-// offering finds what a key names. The first question about a class makes the list, so that the rest are cheap.
-func (a *audit) offering(class model.ClassRef, k model.OfferingKey) (offer, bool) {
-	if a.offers[class] == nil {
-		a.offers[class] = map[model.OfferingKey]offer{}
-		for _, t := range a.w.Catalogs[class].Types {
+// store names a catalogue: a pool's own, or, with no pool, its class'.
+type store struct {
+	pool  string
+	class model.ClassRef
+}
+
+// offering finds what a key names. The first question about a catalogue makes the list, so that the rest are cheap.
+func (a *audit) offering(pool string, class model.ClassRef, k model.OfferingKey) (offer, bool) {
+	from := store{class: class}
+	if _, own := a.w.PoolCatalogs[pool]; own {
+		from.pool = pool
+	}
+	if a.offers[from] == nil {
+		a.offers[from] = map[model.OfferingKey]offer{}
+		for _, t := range a.w.Catalog(pool, class).Types {
 			for _, o := range t.Offerings {
-				a.offers[class][o.Key()] = offer{t, o}
+				a.offers[from][o.Key()] = offer{t, o}
 			}
 		}
 	}
-	x, ok := a.offers[class][k]
+	x, ok := a.offers[from][k]
 	return x, ok
 }
 

@@ -196,7 +196,7 @@ func (a *audit) claimFaces(c *model.Claim) []*face {
 	}
 	pool := model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels, Taints: c.Taints, Requirements: reqs}
 	var out []*face
-	for _, t := range a.w.Catalogs[c.Class].Types {
+	for _, t := range a.w.Catalog(c.Pool, c.Class).Types {
 		if !c.Requests.FitsIn(t.Allocatable) {
 			continue
 		}

@@ -186,7 +186,7 @@ func (b *builder) offer() {
 		given[model.LabelPool] = pool.Name
 		given[pool.Class.Group+"/"+strings.ToLower(pool.Class.Kind)] = pool.Class.Name
 		own := require.New(pool.Requirements).And(require.Labels(given))
-		for _, t := range b.w.Catalogs[pool.Class].Types {
+		for _, t := range b.w.Catalog(pool.Name, pool.Class).Types {
 			for _, o := range t.Offerings {
 				s := site{pool: pool, own: own, t: t, labels: labelsOf(t, o)}
 				if !o.Available || !s.sells() {

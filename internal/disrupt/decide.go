@@ -124,7 +124,7 @@ func survey(in Input) *picture {
 
 // price is what the claim's machine costs now.
 func price(w model.World, c model.Claim) model.Price {
-	t, _ := w.Catalogs[c.Class].Type(c.Labels[model.LabelInstanceType])
+	t, _ := w.Catalog(c.Pool, c.Class).Type(c.Labels[model.LabelInstanceType])
 	for _, o := range t.Offerings {
 		if o.Zone == c.Labels[model.LabelZone] && o.CapacityType == c.Labels[model.LabelCapacityType] {
 			return o.Price

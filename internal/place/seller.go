@@ -33,14 +33,10 @@ type seller struct {
 
 // newSellers lists the pools in the order in which they are asked: heavy first, then by name.
 func newSellers(w model.World, d dims) []*seller {
-	shelves := map[model.ClassRef]*shelf{}
+	shelves := newShelves(w)
 	var out []*seller
 	for _, p := range w.Pools {
-		sh := shelves[p.Class]
-		if sh == nil {
-			sh = newShelf(w.Catalogs[p.Class])
-			shelves[p.Class] = sh
-		}
+		sh := shelves.of(p.Name, p.Class)
 		s := &seller{pool: p, shelf: sh, own: ownSet(p)}
 		s.closed = closed(w, p, sh)
 		s.base = sh.filter(sh.all, s.own)

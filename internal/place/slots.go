@@ -61,16 +61,12 @@ func newSlots(w model.World, d dims) []*slot {
 			out = append(out, &s.slot)
 		}
 	}
-	shelves := map[model.ClassRef]*shelf{}
+	shelves := newShelves(w)
 	for _, c := range w.Claims {
 		if c.Deleting() || joined[c.Name] || c.NodeName != "" {
 			continue
 		}
-		sh := shelves[c.Class]
-		if sh == nil {
-			sh = newShelf(w.Catalogs[c.Class])
-			shelves[c.Class] = sh
-		}
+		sh := shelves.of(c.Pool, c.Class)
 		if s := claimSlot(c, sh, w.Daemons, d); s != nil {
 			out = append(out, s)
 		}

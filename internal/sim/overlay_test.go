@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -93,5 +94,30 @@ func TestOverlaysThatContradictEachOtherSaySo(t *testing.T) {
 		})
 		s.Store.Remove(model.Overlay{Name: "b"})
 		s.Until("the first comes into force", time.Minute, func() bool { return reason("a") == "True ValidationSucceeded" })
+	})
+}
+
+func TestAnOverlayForOnePoolLeavesTheOthersAlone(t *testing.T) {
+	Run(t, Config{}, func(s *Sim) {
+		s.furnish()
+		other := pool()
+		other.Name, other.UID = "zebra", "zebra-uid" // of equals the pool earlier in the alphabet is asked first
+		s.Store.Put(other, model.Overlay{Name: "half", PriceAdjustment: "-50%", Requirements: only(model.LabelPool, "zebra")},
+			model.Overlay{Name: "fuse", Capacity: map[string]int64{"smarter-devices/fuse": 4}, Requirements: only(model.LabelPool, "general")})
+		s.Scale("inflate", 1, oneCore())
+		s.Until("it runs", 2*time.Minute, s.runs("inflate", 1))
+		if c := s.Store.Objects().Claims[0]; c.Pool != "zebra" || c.Annotations[model.AnnotationPriceOverlay] != "true" {
+			t.Errorf("the machine was bought by pool %s with notes %v, want zebra, where it is cheaper", c.Pool, c.Annotations)
+		}
+		p := oneCore()
+		p.Requests = p.Requests.With("smarter-devices/fuse", 1)
+		s.Scale("fuse", 1, p)
+		s.Until("the pod with a device runs", 2*time.Minute, s.runs("fuse", 1))
+		if n := s.Pods("fuse")[0].Node; !slices.ContainsFunc(s.Store.Objects().Nodes, func(x model.Node) bool { return x.Name == n && x.Labels[model.LabelPool] == "general" }) {
+			t.Errorf("the pod with a device runs on %s, want a node of pool general", n)
+		}
+		s.Scale("inflate", 0, oneCore())
+		s.Scale("fuse", 0, p)
+		s.Until("nothing is left", 3*time.Minute, s.nothingLeft)
 	})
 }
