@@ -7,16 +7,16 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Efforts, in numbers touched; a machine does about a billion per second.
+// Efforts, in numbers touched. A core does something like fifty to five hundred millions of them per second.
 const (
-	Quick    = 1_000_000     // L0 and L1, and the upper tiers where that is a trifle
-	Thorough = 500_000_000   // the upper tiers for a hundred groups
-	Patient  = 5_000_000_000 // offline
+	Quick    = 1_000_000     // L0 and L1, and the upper tiers where that is a trifle; milliseconds
+	Thorough = 300_000_000   // the upper tiers for a hundred groups; seconds
+	Patient  = 5_000_000_000 // for the last tenth of a per cent; a minute or more
 )
 
 const (
-	// maxGroups bounds the upper tiers: their cost grows with the cube of it.
-	maxGroups = 400
+	// maxGroups bounds the upper tiers: each of their steps costs its square.
+	maxGroups = 1000
 	// nodesProof bounds the leaves of one machine's proof.
 	nodesProof = 4000
 	maxTries   = 6
@@ -152,7 +152,7 @@ func (w *prover) prove(k knapsack, prices []float64, shrink float64) Proof {
 	over := w.over(k, leaf.Prices)
 	f := -1
 	if !given {
-		f = cut.fraction()
+		f = k.fraction(cut)
 	}
 	if over <= 1 || f < 0 || w.nodes <= 0 {
 		w.excess = max(w.excess, over)

@@ -68,7 +68,7 @@ func (r *master) gain(c column, worth []float64) float64 {
 
 // settle makes the best of the columns that are there, within the budget of work.
 func (r *master) settle(budget int) {
-	for range 50 * (len(r.cols) + len(r.basis)) {
+	for step := range 50 * (len(r.cols) + len(r.basis)) {
 		in, best := 0, 1e-8
 		found := false
 		for i, c := range r.cols {
@@ -84,8 +84,9 @@ func (r *master) settle(budget int) {
 		if !found || r.q.work > budget {
 			return
 		}
-		r.enter(in)
-		r.reprice()
+		if r.enter(in); step%50 == 49 {
+			r.reprice() // small errors do not add up
+		}
 	}
 }
 
@@ -110,7 +111,12 @@ func (r *master) enter(in int) {
 	if row < 0 {
 		return
 	}
-	r.q.work += len(d) * len(d)
+	gain := 0.0 // of one unit of what enters
+	if in < 0 {
+		gain = r.worth[-1-in]
+	} else {
+		gain = -r.gain(r.cols[in], r.worth) * max(r.cols[in].price, tiny)
+	}
 	r.basis[row] = in
 	p := d[row]
 	for g := range r.inv[row] {
@@ -121,12 +127,16 @@ func (r *master) enter(in int) {
 		if i == row || f == 0 {
 			continue
 		}
+		r.q.work += len(d)
 		for g, v := range r.inv[row] {
 			if v != 0 {
 				r.inv[i][g] -= f * v
 			}
 		}
 		r.x[i] = max(0, r.x[i]-f*r.x[row])
+	}
+	for g, v := range r.inv[row] {
+		r.worth[g] += gain * v
 	}
 }
 
@@ -135,8 +145,9 @@ func (r *master) value() float64 { return r.q.sum(r.worth) }
 
 // How column generation runs.
 const (
-	maxRounds  = 400
-	nodesWhole = 200  // branch and bound nodes per machine and round
+	maxRounds  = 1000
+	nodesFirst = 20   // branch and bound nodes per machine and round, while loads that help are easily found
+	nodesLast  = 2000 // and then
 	smooth     = 0.5  // how far prices stay near the best ones known, so that they do not jump about
 	closeTo    = 1e-6 // as near the optimum as matters
 )
@@ -148,7 +159,10 @@ const (
 func (q *part) generate(start []float64, whole bool, budget int) []float64 {
 	r := newMaster(q)
 	best, value := start, q.sum(start)
-	near := smooth
+	near, nodes := smooth, nodesFirst
+	if !whole {
+		nodes = 0
+	}
 	for range maxRounds {
 		r.settle(budget)
 		if q.work > budget || r.value() <= value*(1+closeTo) {
@@ -158,35 +172,37 @@ func (q *part) generate(start []float64, whole bool, budget int) []float64 {
 		for g := range ask {
 			ask[g] = max(0, near*best[g]+(1-near)*r.worth[g])
 		}
-		excess, fresh := q.round(r, ask, whole)
+		excess, fresh := q.round(r, ask, nodes)
 		if v := q.sum(ask) / excess; v > value {
-			best, value = ask, v
 			for g := range ask {
 				ask[g] /= excess
 			}
+			best, value = ask, v
 		}
 		switch {
 		case fresh:
 			near = smooth
-		case near == 0:
-			return best // nothing new at the master's own prices
-		default:
+		case near > 0:
 			near = 0
+		case nodes == nodesFirst:
+			near, nodes = smooth, nodesLast
+		default:
+			return best // nothing new at the master's own prices
 		}
 	}
 	return best
 }
 
-// round asks every machine for its best load, gives those that help to the master, and returns by how much the prices are
-// too high for the worst machine.
-func (q *part) round(r *master, ask []float64, whole bool) (excess float64, fresh bool) {
+// round asks every machine for its best load, whole when nodes are given, adds those that help to the master, and returns by how
+// much the prices are too high for the worst machine.
+func (q *part) round(r *master, ask []float64, nodes int) (excess float64, fresh bool) {
 	excess = tiny
 	for m := range q.machines {
 		k := q.knapsack(m, ask)
 		var l load
 		var most float64
-		if whole {
-			l, most = k.whole(nodesWhole)
+		if nodes > 0 {
+			l, most = k.whole(nodes, max(excess, 1)*q.price[m])
 		} else {
 			l, _ = k.split()
 			most = l.value

@@ -2,6 +2,7 @@ package bound
 
 import (
 	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 )
@@ -78,57 +79,87 @@ func (k knapsack) split() (out load, ok bool) {
 	return out, true
 }
 
-// fraction names the position whose number is farthest from whole, or -1.
-func (l load) fraction() int {
-	best, at := 1e-6, -1
+// fraction names the position at which to branch, or -1 when the load is whole: large pods that are cut in the middle
+// first, since deciding about them changes most.
+func (k knapsack) fraction(l load) int {
+	best, at := 0.0, -1
 	for i, n := range l.n {
-		if d := math.Abs(n - math.Round(n)); d > best {
-			best, at = d, i
+		if d := math.Abs(n - math.Round(n)); d > 1e-6 {
+			size := 0.0
+			for _, v := range k.q.need[k.q.fits[k.m][i].g] {
+				size = max(size, v)
+			}
+			if size*d > best {
+				best, at = size*d, i
+			}
 		}
 	}
 	return at
 }
 
-// whole finds the best load of whole pods by branch and bound. atMost is proven: no load is worth more. The search ends after
-// the given number of nodes; then atMost is what is left of the cut loads.
-func (k knapsack) whole(nodes int) (best load, atMost float64) {
-	type open struct {
-		low, high []float64
-		bound     float64
+// open is a part of the search that is still to be looked at, and its best cut load.
+type open struct {
+	low, high []float64
+	cut       load
+}
+
+// opens is a heap, the most promising part first.
+type opens []open
+
+func (o opens) Len() int           { return len(o) }
+func (o opens) Less(i, j int) bool { return o[i].cut.value > o[j].cut.value }
+func (o opens) Swap(i, j int)      { o[i], o[j] = o[j], o[i] }
+
+// Push adds an open.
+func (o *opens) Push(x any) { *o = append(*o, x.(open)) }
+
+// Pop takes the last one away.
+func (o *opens) Pop() any {
+	x := (*o)[len(*o)-1]
+	*o = (*o)[:len(*o)-1]
+	return x
+}
+
+// whole finds the best load of whole pods by branch and bound, as far as it is worth more than enough. atMost is proven: no load
+// is worth more than it. The search ends after the given number of nodes; then atMost is what is left of the cut loads.
+func (k knapsack) whole(nodes int, enough float64) (best load, atMost float64) {
+	root, ok := k.split()
+	if !ok {
+		return best, 0
 	}
-	stack := []open{{k.low, k.high, math.Inf(1)}}
-	for ; len(stack) > 0 && nodes > 0; nodes-- {
-		at := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if at.bound <= best.value*(1+tiny) {
-			continue
+	best = k.rounded(root)
+	list := &opens{{k.low, k.high, root}}
+	for nodes > 0 && list.Len() > 0 {
+		at := heap.Pop(list).(open)
+		if at.cut.value <= max(enough, best.value)*(1+tiny) {
+			*list = nil // nor do the others help
+			break
 		}
-		k.low, k.high = at.low, at.high
-		cut, ok := k.split()
-		if !ok || cut.value <= best.value*(1+tiny) {
-			continue
+		f := k.fraction(at.cut)
+		if f < 0 { // whole already, and the best there can be
+			best, *list = at.cut, nil
+			break
 		}
-		f := cut.fraction()
-		if down := k.rounded(cut); down.value > best.value {
-			best = down
-		}
-		if f < 0 {
-			continue
-		}
-		n := math.Floor(cut.n[f])
-		less, more := open{at.low, slices.Clone(at.high), cut.value}, open{slices.Clone(at.low), at.high, cut.value}
+		n := math.Floor(at.cut.n[f])
+		less, more := open{low: at.low, high: slices.Clone(at.high)}, open{low: slices.Clone(at.low), high: at.high}
 		less.high[f], more.low[f] = n, n+1
-		stack = append(stack, less, more)
+		for _, o := range []open{less, more} {
+			nodes--
+			k.low, k.high = o.low, o.high
+			if o.cut, ok = k.split(); !ok {
+				continue
+			}
+			if down := k.rounded(o.cut); down.value > best.value {
+				best = down
+			}
+			heap.Push(list, o)
+		}
 	}
-	atMost = best.value
-	for _, o := range stack {
-		atMost = max(atMost, o.bound)
+	atMost = max(best.value, min(enough, root.value))
+	if list.Len() > 0 {
+		atMost = max(atMost, (*list)[0].cut.value)
 	}
-	if math.IsInf(atMost, 1) {
-		cut, _ := k.split()
-		atMost = cut.value
-	}
-	return best, atMost
+	return best, atMost * (1 + tiny)
 }
 
 // rounded is a cut load without the cut pods, filled up again with what fits, the most valuable first.

@@ -14,9 +14,6 @@ func BenchmarkTiers(b *testing.B) {
 		p := families(rand.New(rand.NewSource(1)), size.shapes, size.pods)
 		top := Best(p, Thorough).Value.Float()
 		for tier := L0; tier <= L2; tier++ {
-			if tier > L1 && size.shapes > maxGroups {
-				continue
-			}
 			b.Run(fmt.Sprintf("%s/%d-pods-%d-shapes", tier, size.pods, size.shapes), func(b *testing.B) {
 				var c Certificate
 				for b.Loop() {
