@@ -16,6 +16,7 @@ type Machine struct {
 	GPUs       int
 	Arch       string // amd64 or arm64
 	OSDiskGB   int32
+	DataDisks  int // how many data disks may be attached at once
 	Region     string
 	Zone       string // "1", "2", "3", or "" when the machine is regional
 	Spot       bool

@@ -76,14 +76,26 @@ func suits(s SKU, class *model.AzureClass) bool {
 func instanceType(s SKU, m market, class *model.AzureClass, at place) model.InstanceType {
 	c := capacity(s, class, maxPodsOf(class, at.net), at.overhead)
 	return model.InstanceType{
-		Name:        s.Name,
-		Family:      s.Family,
-		Labels:      sizeLabels(s, class, at),
-		Either:      map[string][]string{LabelAKSMode: {"system", "user"}},
-		Capacity:    c,
-		Allocatable: allocatable(s, c),
-		Offerings:   offerings(s, m, at),
+		AttachLimits: attachLimits(s),
+		Name:         s.Name,
+		Family:       s.Family,
+		Labels:       sizeLabels(s, class, at),
+		Either:       map[string][]string{LabelAKSMode: {"system", "user"}},
+		Capacity:     c,
+		Allocatable:  allocatable(s, c),
+		Offerings:    offerings(s, m, at),
 	}
+}
+
+// diskDriver is the CSI driver of Azure's managed disks.
+const diskDriver = "disk.csi.azure.com"
+
+// attachLimits is what the disk driver will report on a machine of the size: its data disks. The OS disk is none.
+func attachLimits(s SKU) map[string]int64 {
+	if s.DataDisks == nil {
+		return nil
+	}
+	return map[string]int64{diskDriver: *s.DataDisks}
 }
 
 // sizeLabels are the labels that all offerings of a size share. A label that says nothing is absent.

@@ -266,6 +266,9 @@ func catalogText(b *strings.Builder, d *datadriven.TestData, words []string) {
 	at := place{location: "eastus", clusterLabel: clusterLabelOf("MC_lab_lab_eastus"), net: testConfig().Network, overhead: 0.075}
 	for _, typ := range catalogOf(m, classWith(words), at) {
 		fmt.Fprintf(b, "%s (%s)\n  capacity %s\n  allocatable %s\n", typ.Name, typ.Family, typ.Capacity, typ.Allocatable)
+		for _, k := range slices.Sorted(maps.Keys(typ.AttachLimits)) {
+			fmt.Fprintf(b, "  attach %s %d\n", k, typ.AttachLimits[k])
+		}
 		for _, k := range slices.Sorted(maps.Keys(typ.Labels)) {
 			fmt.Fprintf(b, "  %s=%s\n", k, typ.Labels[k])
 		}

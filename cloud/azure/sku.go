@@ -22,6 +22,9 @@ type SKU struct {
 	// Forbidden says why the region may not sell it to us; "" = it may.
 	Forbidden string
 
+	// DataDisks is how many data disks can be attached at once; nil = Azure does not say.
+	DataDisks *int64
+
 	CacheBytes, ResourceMiB, NVMeMiB int64
 	// Placements are the places where an ephemeral OS disk may live; empty = it may not.
 	Placements []string
@@ -93,6 +96,10 @@ func readSKU(r *armcompute.ResourceSKU, location string) (SKU, bool) {
 	}
 	if strings.EqualFold(c["CpuArchitectureType"], "Arm64") {
 		s.Arch = archARM64
+	}
+	if _, said := c["MaxDataDiskCount"]; said {
+		n := c.int("MaxDataDiskCount")
+		s.DataDisks = &n
 	}
 	gens := strings.Split(c["HyperVGenerations"], ",")
 	s.Gen1, s.Gen2 = slices.Contains(gens, "V1"), slices.Contains(gens, "V2")

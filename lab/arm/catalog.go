@@ -119,7 +119,7 @@ func capabilities(s skus.Size) []any {
 	put("HyperVGenerations", strings.Join(gens, ","))
 	put("DiskControllerTypes", strings.Join(s.Controllers, ","))
 	put("MemoryGB", strconv.FormatFloat(float64(s.MemoryMiB)/1024, 'f', -1, 64))
-	num("MaxDataDiskCount", int64(min(64, 2*s.VCPUs)))
+	num("MaxDataDiskCount", int64(s.DataDisks()))
 	if s.Arch == "arm64" {
 		put("CpuArchitectureType", "Arm64")
 	} else {

@@ -64,7 +64,7 @@ func (c *Cloud) powerOn(r *resource) {
 	s := m.offer.Size
 	c.cfg.Host.Boot(lab.Machine{
 		Name: m.computer, ProviderID: "azure://" + strings.Replace(r.id, "/"+r.group+"/", "/"+strings.ToLower(r.group)+"/", 1),
-		Size: s.Name, CPUs: s.VCPUs, MemoryMiB: s.MemoryMiB, GPUs: s.GPUs, Arch: s.Arch, OSDiskGB: m.diskGB,
+		Size: s.Name, CPUs: s.VCPUs, MemoryMiB: s.MemoryMiB, GPUs: s.GPUs, Arch: s.Arch, OSDiskGB: m.diskGB, DataDisks: s.DataDisks(),
 		Region: c.cfg.Location, Zone: m.zone, Spot: m.spot, CustomData: m.data, Image: m.image, Address: c.addressOf(r),
 	})
 }

@@ -22,6 +22,7 @@ import (
 	certsv1client "k8s.io/client-go/kubernetes/typed/certificates/v1"
 	coordv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	storagev1client "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -30,6 +31,7 @@ type clients struct {
 	core  corev1client.CoreV1Interface
 	coord coordv1client.CoordinationV1Interface
 	certs certsv1client.CertificatesV1Interface
+	store storagev1client.StorageV1Interface
 	wire  *http.Transport
 }
 
@@ -67,10 +69,11 @@ func (m *machine) connect(spec bootSpec, token string, cert *tls.Certificate) (*
 	}
 	hc := &http.Client{Transport: wrapped}
 	c := &clients{wire: wire}
-	var errs [3]error
+	var errs [4]error
 	c.core, errs[0] = corev1client.NewForConfigAndClient(cfg, hc)
 	c.coord, errs[1] = coordv1client.NewForConfigAndClient(cfg, hc)
 	c.certs, errs[2] = certsv1client.NewForConfigAndClient(cfg, hc)
+	c.store, errs[3] = storagev1client.NewForConfigAndClient(cfg, hc)
 	return c, errors.Join(errs[:]...)
 }
 

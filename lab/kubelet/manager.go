@@ -91,14 +91,16 @@ func (h *Host) tend(name string) (again time.Duration, err error) {
 }
 
 // initialize finishes the registration of a node that waits for its cloud: provider ID, instance type, region and zone,
-// as the cloud node manager of AKS sets them. The zone of a machine outside zones is "0", its fault domain.
+// as the cloud node manager of AKS sets them. The zone of a machine outside zones is "0", its fault domain; the disk
+// driver, whose label comes with it here, writes an empty one.
 func initialize(node *corev1.Node, m lab.Machine) bool {
 	if !dropTaint(node, uninitializedTaint) {
 		return false
 	}
-	zone := "0"
+	zone, disks := "0", ""
 	if m.Zone != "" {
 		zone = m.Region + "-" + m.Zone
+		disks = zone
 	}
 	if node.Spec.ProviderID == "" {
 		node.Spec.ProviderID = m.ProviderID
@@ -109,6 +111,7 @@ func initialize(node *corev1.Node, m lab.Machine) bool {
 	node.Labels[corev1.LabelInstanceTypeStable] = m.Size
 	node.Labels[corev1.LabelTopologyRegion] = m.Region
 	node.Labels[corev1.LabelTopologyZone] = zone
+	node.Labels[diskZone] = disks
 	return true
 }
 

@@ -55,6 +55,9 @@ func (m *machine) register(ctx context.Context) bool {
 	for wait := retryFirst / 5; ; wait = min(2*wait, retryLast) {
 		node, err := m.createOrAdopt(ctx)
 		if err == nil {
+			err = m.publishDriver(ctx, node)
+		}
+		if err == nil {
 			now = time.Now()
 			n.object, n.readyDue, n.statusDue, n.leaseDue = node, now.Add(m.host.cfg.NetworkUp), now, now
 			return true

@@ -57,6 +57,10 @@ type Size struct {
 	Placements []string
 }
 
+// DataDisks is how many data disks a machine of the size can have attached at once: two for each CPU and 64 at most, as
+// Azure documents it for its general purpose series.
+func (s Size) DataDisks() int { return min(64, 2*s.VCPUs) }
+
 // Offer is a size as one region sells it.
 type Offer struct {
 	Size  Size

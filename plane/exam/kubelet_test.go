@@ -202,7 +202,7 @@ func (y *yard) machine(name string, change map[string]string) lab.Machine {
 	}
 	return lab.Machine{
 		Name: name, ProviderID: "azure:///subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/" + name,
-		Size: "Standard_D2s_v5", CPUs: 2, MemoryMiB: 8192, Arch: "amd64", OSDiskGB: 128, Region: "westus3", Zone: "2", Address: "10.224.0.9",
+		Size: "Standard_D2s_v5", CPUs: 2, MemoryMiB: 8192, Arch: "amd64", OSDiskGB: 128, DataDisks: 4, Region: "westus3", Zone: "2", Address: "10.224.0.9",
 		CustomData: []byte(script + "/opt/azure/containers/provision_start.sh\n"),
 	}
 }
@@ -264,10 +264,14 @@ func (y *yard) testRegisters(t *testing.T) {
 	want := map[string]string{
 		"karpenter.sh/nodepool": "np", "test/machine": "registers", "kubernetes.io/hostname": "registers", "kubernetes.io/os": "linux",
 		"kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64",
-		"node.kubernetes.io/instance-type": "Standard_D2s_v5", "topology.kubernetes.io/region": "westus3", "topology.kubernetes.io/zone": "westus3-2",
+		"node.kubernetes.io/instance-type": "Standard_D2s_v5", "topology.kubernetes.io/region": "westus3", "topology.kubernetes.io/zone": "westus3-2", "topology.disk.csi.azure.com/zone": "westus3-2",
 	}
 	if !maps.Equal(n.Labels, want) {
 		t.Errorf("labels %v, want %v", n.Labels, want)
+	}
+	driver, err := y.api.StorageV1().CSINodes().Get(t.Context(), "registers", metav1.GetOptions{})
+	if err != nil || len(driver.Spec.Drivers) != 1 || driver.Spec.Drivers[0].Name != "disk.csi.azure.com" || *driver.Spec.Drivers[0].Allocatable.Count != 4 {
+		t.Errorf("drivers %+v: %v", driver, err)
 	}
 	var taints []string
 	for _, taint := range n.Spec.Taints {
