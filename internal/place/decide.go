@@ -90,7 +90,7 @@ type decision struct {
 	most    int
 	// caps bounds, per group and cell, how many pods machines may be bought for; learnt from the attempt before.
 	caps map[capKey]int
-	// failed counts, likewise, pods for which no machine could be bought although that was counted on.
+	// failed says, likewise, how many machines could be bought for in this attempt where that was fewer than counted on.
 	failed map[capKey]int
 	// fresh is set when machines will be bought: empty ones, which spread over hosts measures from. usedLow is set when the
 	// opposite was counted on.
@@ -129,12 +129,7 @@ func (d *decision) run(pods []model.Pod) {
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
-	d.failed = map[capKey]int{}
-	for _, x := range d.buying {
-		if x.waiting() > 0 && x.of.tied() {
-			d.failed[capKey{x.of.key, x.cell.key()}] += len(x.pods) - x.next
-		}
-	}
+	d.noteFailures()
 	d.explain()
 }
 
@@ -151,23 +146,31 @@ func (d *decision) again(last *decision) bool {
 	for k, n := range last.caps {
 		caps[k] = n
 	}
-	for k, n := range d.failed {
-		asked := 0
-		for _, g := range d.groups {
-			if g.key == k.group {
-				for _, p := range g.parts {
-					if p.c.key() == k.cell {
-						asked += p.n
-					}
-				}
-			}
-		}
-		if to := max(0, asked-n); to < asked {
+	for k, to := range d.failed {
+		if old, ok := caps[k]; !ok || to < old {
 			caps[k], again = to, true
 		}
 	}
 	d.caps = caps
 	return again
+}
+
+// noteFailures notes for whom fewer machines could be bought than counted on.
+func (d *decision) noteFailures() {
+	d.failed = map[capKey]int{}
+	for _, x := range d.buying {
+		if x.waiting() == 0 || !x.of.tied() {
+			continue
+		}
+		if !x.bundled {
+			k := capKey{x.of.key, x.cell.key()}
+			d.failed[k] = d.failed[k] + x.next
+			continue
+		}
+		for _, m := range x.members {
+			d.failed[capKey{m.g.key, m.c.key()}] = 0
+		}
+	}
 }
 
 // reusePlanned nominates pods to the claims that were bought for them, as long as that is right.
@@ -183,38 +186,48 @@ func (d *decision) reusePlanned() {
 			}
 		}
 	}
-	for range maxPasses {
-		done := map[model.PodKey]bool{}
-		for i, s := range d.slots {
-			rest := s.planned[:0:0]
-			for _, k := range s.planned {
-				g := of[k]
-				if g == nil || done[k] {
-					continue
-				}
-				if g.tied() && g.among == nil {
-					d.cellsFor(g)
-				}
-				if s.free.times(g.size, 1) == 0 || !s.takes(g.form) || !d.stands(g, d.topo.spots[s.spot].doms, false) {
-					rest = append(rest, k)
-					continue
-				}
-				done[k] = true
-				at := slices.IndexFunc(g.pods[g.next:], func(p *model.Pod) bool { return p.Key() == k })
-				if at < 0 {
-					continue
-				}
-				p := g.pods[g.next+at]
-				copy(g.pods[g.next+1:g.next+at+1], g.pods[g.next:g.next+at])
-				g.pods[g.next] = p
-				d.sit(g, int32(i), 1)
+	type promise struct {
+		slot int32
+		pod  model.PodKey
+	}
+	promises := map[*group][]promise{}
+	for i, s := range d.slots {
+		for _, k := range s.planned {
+			if g := of[k]; g != nil {
+				promises[g] = append(promises[g], promise{int32(i), k})
+				delete(of, k)
 			}
-			s.planned = rest
 		}
-		if len(done) == 0 {
+	}
+	for range maxPasses {
+		kept := false
+		for _, g := range d.groups {
+			if len(promises[g]) > 0 && g.among == nil {
+				d.domains(g, nil) // what is bought is bought: only domains that are there count
+			}
+			promises[g] = slices.DeleteFunc(promises[g], func(x promise) bool {
+				s := d.slots[x.slot]
+				if s.free.times(g.size, 1) == 0 || !s.takes(g.form) || !d.stands(g, d.topo.spots[s.spot].doms, false) {
+					return false
+				}
+				g.pull(x.pod)
+				d.sit(g, x.slot, 1)
+				kept = true
+				return true
+			})
+		}
+		if !kept {
 			return
 		}
 	}
+}
+
+// pull makes the pod the next of those that have no place yet.
+func (g *group) pull(k model.PodKey) {
+	at := g.next + slices.IndexFunc(g.pods[g.next:], func(p *model.Pod) bool { return p.Key() == k })
+	p := g.pods[at]
+	copy(g.pods[g.next+1:at+1], g.pods[g.next:at])
+	g.pods[g.next] = p
 }
 
 // buy asks the pools, tier by tier.
@@ -278,7 +291,7 @@ func (d *decision) tier(tier []*seller) int {
 func (d *decision) explain() {
 	slices.SortFunc(d.plan.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
 	for _, x := range d.buying {
-		d.explainPods(x, x.of, x.take(x.waiting()))
+		d.explainPods(x, x.of, x.take(len(x.pods)-x.next))
 	}
 	for _, g := range d.groups {
 		d.explainPods(g, g, g.pods[g.next+g.asked:])

@@ -38,6 +38,7 @@ type group struct {
 	of      *group
 	cell    *cell
 	bundled bool
+	members []member // of a bundle
 	// given says, per seller (by index), why machines that were found had to be given up.
 	given map[int]string
 }

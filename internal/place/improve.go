@@ -68,7 +68,6 @@ func (p *packer) round(d *draft, want []int, worth []int64) bool {
 	}
 	for _, pick := range picks {
 		if p.steps <= 0 {
-			p.cut = true
 			return false
 		}
 		if next := p.repack(d, pick, worth); next != nil {
@@ -106,8 +105,7 @@ func (p *packer) repack(d *draft, pick []int, worth []int64) []bin {
 		next = q.rightsize(q.fill(sub, worth), sub)
 	}
 	p.steps = q.steps
-	p.cut = p.cut || q.cut
-	if !next.better(old) {
+		if !next.better(old) {
 		return nil
 	}
 	return append(keep, next.bins...)

@@ -120,7 +120,9 @@ func (p *packer) spend(n int) bool {
 // Bounds of the portfolio. Where there is much to pack, one guide is close to the best and the others are not worth their time.
 const (
 	fewPods     = 600
-	greedyShare = 8 // the part of the budget that the packing users know may take
+	greedyShare = 8      // the part of the budget that the packing users know may take
+	polish      = 20_000 // steps for making one draft cheaper, and more per pod
+	polishPod   = 4
 )
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
@@ -141,23 +143,22 @@ func (p *packer) pack(want []int) *draft {
 			}
 		}
 	}
-	best = p.improve(best, want, all[1])
-	if d := p.frugalGreedy(want); d != nil && d.better(best) {
-		best = p.improve(d, want, all[1])
+	best = p.frugally(polish+polishPod*min(total, 10_000), func(q *packer) *draft { return q.improve(best, want, all[1]) })
+	// The packing that users know is the judge that ours must beat; where it does not get through, there is too much for it to win.
+	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want) })
+	if q != nil && q.better(best) {
+		best = p.frugally(polish, func(p *packer) *draft { return p.improve(q, want, all[1]) })
 	}
 	return best
 }
 
-// frugalGreedy is greedy on a part of the budget; nil when that does not suffice.
-func (p *packer) frugalGreedy(want []int) *draft {
+// frugally lets f work on a part of the budget.
+func (p *packer) frugally(budget int, f func(q *packer) *draft) *draft {
 	q := *p
-	q.steps, q.cut = p.steps/greedyShare, false
+	q.steps, q.cut = min(budget, p.steps), false
 	start := q.steps
-	d := q.greedy(want)
+	d := f(&q)
 	p.steps -= start - max(q.steps, 0)
-	if q.cut {
-		return nil
-	}
 	return d
 }
 

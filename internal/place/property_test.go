@@ -83,7 +83,7 @@ func drawWorld(t *rapid.T) (model.World, string) {
 func (d *drawer) ties() string {
 	return d.pick("app", "", " label.app=a", " label.app=a", " label.app=b") + d.pick("priority", "", "", "", " priority=100") +
 		d.pick("spread", "", "", "", " spread=zone:1:app=a", " spread=zone:2:app=b", " spread=host:1:app=a", " spread=host:2:app=b spread=zone:1:app=b",
-			" spread=zone:1:app=a:min=3", " spread=zone:1:app=a:any-affinity", " spread=karpenter.sh/capacity-type:1:app=a:honor-taints", " spread=team:1:app=b") +
+			" label.app=c spread=zone:1:app=c:min=3", " spread=zone:1:app=a:any-affinity", " spread=karpenter.sh/capacity-type:1:app=a:honor-taints", " spread=team:1:app=b") +
 		d.pick("pods", "", "", "", "", " apart=host:app=a", " apart=zone:app=b", " near=zone:app=a", " near=host:app=b", " near=zone:app=b", " apart=karpenter.sh/capacity-type:app=b",
 			" apart=host:app=a:default:x") +
 		d.pick("things", "", "", "", "", " port=80", " port=80@10.0.0.1", " volume=v:disk", " volume=z:disk:topology.kubernetes.io/zone:In:1|topology.kubernetes.io/zone:In:2")

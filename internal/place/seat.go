@@ -129,6 +129,9 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 // candidate returns the slot of the cell that would take the next pod, or -1 when one would have to be bought; ok is false when
 // neither is possible.
 func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
+	if len(g.keys) > 0 && !d.regards(g, o.c.doms) {
+		return -1, false // now; when others have been placed, perhaps
+	}
 	for ; o.at < len(o.c.slots); o.at++ {
 		i := o.c.slots[o.at]
 		s := d.slots[i]
@@ -136,7 +139,7 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 			return i, true
 		}
 	}
-	return -1, o.offer.ok && d.stands(g, o.c.doms, true)
+	return -1, o.offer.ok && (len(g.keys) > 0 || d.stands(g, o.c.doms, true))
 }
 
 // better reports whether option a beats b for the next pod.
@@ -219,7 +222,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 			continue
 		}
 		dom := doms[r.term.key]
-		if dom < 0 || r.term.matched.at(dom)+r.self-d.low(g, i) > r.skew {
+		if dom < 0 || r.term.matched.at(dom)+r.term.maybe.at(dom)+r.self-d.low(g, i) > r.skew {
 			return false
 		}
 	}
@@ -262,7 +265,7 @@ func (d *decision) near(g *group, doms []int32, fresh bool) bool {
 	none, here := true, true
 	for _, x := range g.near.terms {
 		if x.key == host && fresh {
-			none = none && len(x.matched.n) == 0 && x.matched.total == 0
+			none = none && x.matched.total == 0 && x.going == 0
 			here = false
 			continue
 		}
@@ -270,7 +273,7 @@ func (d *decision) near(g *group, doms []int32, fresh bool) bool {
 		if dom < 0 {
 			return false
 		}
-		none = none && len(x.matched.n) == 0
+		none = none && x.matched.total == 0 && x.going == 0
 		here = here && x.matched.at(dom) > 0
 	}
 	return here || none && g.near.self
@@ -290,7 +293,9 @@ func (d *decision) sit(g *group, slot int32, n int) {
 // count notes that n pods of the group are in domains; spot is unknown for a machine yet to be bought.
 func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 	for _, x := range g.matches {
-		if spot == unknown || x.elig == nil || x.elig.spots[spot] {
+		if spot == unknown && x.elig != nil && !x.elig.all && !g.owns(x) {
+			x.maybe.add(doms[x.key], int32(n))
+		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] {
 			x.matched.add(doms[x.key], int32(n))
 		}
 	}
@@ -315,6 +320,11 @@ func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 			r.term.lim[spot] = lim
 		}
 	}
+}
+
+// owns reports whether x is a spread constraint of the group itself: its new machines count for it.
+func (g *group) owns(x *term) bool {
+	return slices.ContainsFunc(g.spread, func(r spreadRule) bool { return r.term == x })
 }
 
 // seatTogether places a group whose pods must share a machine with each other or with others.
@@ -354,7 +364,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 // present reports whether any pod that the group wants to be near is anywhere.
 func (d *decision) present(g *group) bool {
 	for _, x := range g.near.terms {
-		if x.matched.total > 0 {
+		if x.matched.total > 0 || x.going > 0 {
 			return true
 		}
 	}
@@ -381,7 +391,7 @@ func (d *decision) follow(g *group, opts []seatOption) {
 				continue
 			}
 			x.n--
-			b := &bundle{of: o, c: x.c, form: x.c.pinned, size: o.size.clone(), members: []member{{o, 1}}}
+			b := &bundle{of: o, c: x.c, form: x.c.pinned, size: o.size.clone(), members: []member{{o, x.c, 1}}}
 			d.bundles = append(d.bundles, b)
 			d.bundle(g, opts, b)
 		}
@@ -409,6 +419,7 @@ type bundle struct {
 
 type member struct {
 	g *group
+	c *cell
 	n int
 }
 
@@ -446,14 +457,21 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 		d.bundles = append(d.bundles, b)
 	}
 	b.form = with
-	b.size.take(g.size, -most)
-	b.members = append(b.members, member{g, most})
-	g.asked += most
-	d.count(g, opts[best].c.doms, unknown, most)
+	c, n := opts[best].c, 0
+	for n < most && d.regards(g, c.doms) {
+		d.count(g, c.doms, unknown, 1)
+		n++
+	}
+	b.size.take(g.size, -n)
+	b.members = append(b.members, member{g, c, n})
+	g.asked += n
 }
 
 // regards is stands for a machine to buy, but without affinity on that machine.
 func (d *decision) regards(g *group, doms []int32) bool {
+	if !g.nearHost() {
+		return d.stands(g, doms, true)
+	}
 	keep := g.near
 	g.near.terms = slices.DeleteFunc(slices.Clone(keep.terms), func(x *term) bool { return x.key == host })
 	ok := d.stands(g, doms, true)
@@ -521,7 +539,7 @@ func (d *decision) purchaseGroups() []*group {
 		return g.pods[from : from+n]
 	}
 	for _, b := range d.bundles {
-		x := &group{key: b.of.key, form: b.form, size: b.size, bundled: true, cell: b.c, of: b.of}
+		x := &group{key: b.of.key, form: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
 		for _, m := range b.members {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
 			x.requests = x.requests.Add(times(m.g.requests, m.n))

@@ -107,7 +107,7 @@ func (d *decision) noteSpots(slots []*slot) {
 		}
 		s.spot = int32(len(t.spots))
 		labels, may := s.certain(t.keys)
-		t.spots = append(t.spots, &spot{labels: labels, taints: s.taints, may: may})
+		t.spots = append(t.spots, &spot{labels: labels, taints: s.taints, may: may, claim: s})
 	}
 	for i, s := range t.spots {
 		t.place(s, i)
@@ -190,15 +190,16 @@ func (d *decision) ownNear(g *group, p *model.Pod) {
 		g.near.self = g.near.self && t.picks(y, p.Namespace, p.Labels)
 	}
 	for _, x := range p.PodAffinity {
-		y := t.intern(t.key(x.Key), all, "pods")
-		y.used = true
+		y := t.intern(t.key(x.Key), all, "near")
+		y.used, y.near = true, true
 		if !slices.Contains(g.near.terms, y) {
 			g.near.terms = append(g.near.terms, y)
 		}
 	}
 }
 
-// countRunning counts bound pods that terms in use pick. Spread leaves terminating pods out, affinity does not.
+// countRunning counts bound pods that terms in use pick. Spread leaves terminating pods out; anti-affinity does not; nobody can
+// rely on being near one.
 func (d *decision) countRunning(placing map[model.PodKey]bool) {
 	t := d.topo
 	for i := range d.in.World.Pods {
@@ -212,6 +213,10 @@ func (d *decision) countRunning(placing map[model.PodKey]bool) {
 		}
 		for _, x := range t.matching(p.Namespace, p.Labels) {
 			switch {
+			case x.near && t.spots[at].doms[x.key] < 0:
+				// kube-scheduler does not see it: the node lacks the label.
+			case x.near && p.Deleting():
+				x.going++
 			case x.elig == nil:
 				x.matched.add(t.spots[at].doms[x.key], 1)
 			case x.elig.spots[at] && !p.Deleting():

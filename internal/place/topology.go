@@ -54,16 +54,22 @@ type term struct {
 	elig *eligible
 	// matched counts picked pods; owners counts pods that refuse them (anti-affinity).
 	matched, owners tally
+	// maybe counts picked pods on machines yet to be bought that may or may not count for the constraint.
+	maybe tally
+	// going counts picked pods that are terminating: near them nobody may start, but they keep others from being the first.
+	going int
 	// lim remembers, per domain, the most picked pods that a pod placed in this decision can live with.
 	lim map[int32]int32
 	// used is set when a pod to place is picked or owns the term.
 	used bool
+	near bool // counts for affinity
 }
 
 // eligible says which machines count for a spread constraint, as kube-scheduler decides it: those that have all keys, and
 // that the pod accepts as far as the constraint's policies ask.
 type eligible struct {
 	spots []bool
+	all   bool // every new machine that has the keys counts
 	// doms lists, per key, the domains that machines which count are in, sorted.
 	doms map[int][]int32
 }
@@ -73,6 +79,8 @@ type spot struct {
 	labels map[string]string
 	taints []model.Taint
 	doms   []int32 // per key
+	// claim is set for a machine on its way, of which more is known than its labels.
+	claim *slot
 	// may lists, per key whose value is still open, the values.
 	may map[string][]string
 }
@@ -283,14 +291,15 @@ func (t *topology) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 	if e := t.eligs[text]; e != nil {
 		return e, text
 	}
-	e := &eligible{spots: make([]bool, len(t.spots)), doms: map[int][]int32{}}
+	e := &eligible{spots: make([]bool, len(t.spots)), doms: map[int][]int32{}, all: !c.HonorTaints && (!c.HonorAffinity ||
+		len(g.form.terms) == 1 && len(g.form.terms[0].Keys()) == 0)}
 	for i, s := range t.spots {
 		ok := true
 		for _, k := range keys {
 			ok = ok && s.doms[t.keyOf[k]] != unknown
 		}
 		if ok && c.HonorAffinity {
-			ok = anyAllows(g.form.terms, s.labels)
+			ok = s.accepts(g.form)
 		}
 		if ok && c.HonorTaints {
 			ok = g.form.tolerates(s.taints)
@@ -299,6 +308,9 @@ func (t *topology) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 			// A machine on its way may yet bring a domain, and then it counts; that is never wrong to reckon with.
 			for _, v := range s.may[k] {
 				e.doms[t.keyOf[k]] = append(e.doms[t.keyOf[k]], t.dom(t.keyOf[k], v))
+			}
+			if dom := s.doms[t.keyOf[k]]; s.claim != nil && dom >= 0 {
+				e.doms[t.keyOf[k]] = append(e.doms[t.keyOf[k]], dom)
 			}
 			ok = ok && s.doms[t.keyOf[k]] != either
 		}
@@ -316,6 +328,14 @@ func (t *topology) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 	}
 	t.eligs[text] = e
 	return e, text
+}
+
+// accepts reports whether the pods' selectors accept the machine, whatever it becomes.
+func (s *spot) accepts(f *form) bool {
+	if s.claim != nil {
+		return slices.ContainsFunc(f.terms, s.claim.sure)
+	}
+	return anyAllows(f.terms, s.labels)
 }
 
 // least is the smallest count among the domains.
