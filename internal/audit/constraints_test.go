@@ -231,6 +231,14 @@ func TestConstraints(t *testing.T) {
 			s.fits(s.pod("b", "b", ""), "n1")
 		}},
 		{"and cannot start alone", []Rule{Affinity}, func(s *stage) { s.fits(s.pod("a", "a", "", joins(near(zone, "b"))), "n1") }},
+		{"a pod that ends is found while it is there", nil, func(s *stage) {
+			s.pod("b", "b", "n1", func(p *model.Pod) { p.DeletedAt = worldtext.Epoch() })
+			s.fits(s.pod("a", "a", "", joins(near(zone, "b"))), "n1")
+		}},
+		{"and holds nobody back", nil, func(s *stage) {
+			s.pod("a1", "a", "n1", func(p *model.Pod) { p.DeletedAt = worldtext.Epoch() })
+			s.fits(s.pod("a2", "a", "", joins(near(zone, "a"))), "n2")
+		}},
 		{"two who look for each other never start", []Rule{Affinity}, func(s *stage) {
 			s.fits(s.pod("a", "a", "", joins(near(zone, "b"))), "n1")
 			s.fits(s.pod("b", "b", "", joins(near(zone, "a"))), "n1")

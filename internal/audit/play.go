@@ -34,6 +34,7 @@ type domains struct {
 type state struct {
 	over    []*domains // by term
 	count   [][]int    // by term and domain
+	ending  [][]int    // the same, of pods that end
 	total   int
 	owners  []int // by domain, for anti-affinity
 	least   int   // of the live domains
@@ -72,6 +73,12 @@ func (t *tallies) begin(pick []int, gone bool) *play {
 		for _, term := range x.terms {
 			d := p.domains(x, term.Key)
 			s.over, s.count = append(s.over, d), append(s.count, make([]int, len(d.names)))
+			s.ending = append(s.ending, make([]int, len(d.names)))
+			for _, e := range x.ending {
+				if at := d.at[e.machine]; at >= 0 {
+					s.ending[len(s.ending)-1][at]++
+				}
+			}
 		}
 		s.owners = make([]int, len(s.over[0].names))
 		for _, o := range x.owners {
@@ -274,7 +281,7 @@ func (p *play) blocked(u *unit) (parked, bool) {
 		if d.at[u.machine] < 0 {
 			return parked{x, -1}, true
 		}
-		all = all && s.count[i][d.at[u.machine]] > 0
+		all = all && s.count[i][d.at[u.machine]]+s.ending[i][d.at[u.machine]] > 0
 	}
 	// The first of a group that looks for its own kind may start anywhere.
 	if all || s.total == 0 && slices.Contains(u.kin.counted, x) {

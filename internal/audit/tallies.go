@@ -33,6 +33,7 @@ type tally struct {
 	owner  *model.Pod
 	all    []string
 	who    []seat // pods that are counted, running and planned
+	ending []seat // pods that end, which may be found as long as they are there
 	owners []seat // running pods whose anti-affinity it is
 }
 
@@ -100,8 +101,10 @@ func newTallies(a *audit) *tallies {
 	}
 	for i, m := range a.machines {
 		for _, p := range m.running {
-			if !p.Deleting() {
-				for _, x := range t.picking(p) {
+			for _, x := range t.picking(p) {
+				if p.Deleting() {
+					x.ending = append(x.ending, seat{p, i})
+				} else {
 					x.who = append(x.who, seat{p, i})
 				}
 			}
