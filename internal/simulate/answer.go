@@ -6,7 +6,11 @@ import (
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/bound"
+	"github.com/karpenter-aks/karpenter/internal/buffer"
+	"github.com/karpenter-aks/karpenter/internal/overlay"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/static"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -14,7 +18,17 @@ import (
 type Answer struct {
 	World model.World
 	Plan  place.Plan
-	Notes []string // what was assumed, for people
+	// Bound says what the pods that the plan buys for cost at the very least; nil when it buys nothing.
+	Bound *bound.Certificate
+	// Static is what pools with a fixed number of replicas do, in the order of their names.
+	Static []Static
+	Notes  []string // what was assumed, for people
+}
+
+// Static is what one pool with a fixed number of replicas does.
+type Static struct {
+	Pool string
+	static.Decision
 }
 
 // Unsound is the error for a plan that does not stand up to audit: a defect of ours.
@@ -34,13 +48,64 @@ func (e *Unsound) Error() string {
 	return b.String()
 }
 
-// Decide asks the deciders that the controller asks, with the same limits, and audits their answer. The error is *Unsound.
+// Decide asks the deciders that the controller asks, with the same limits, audits their answer, and bounds its price. The
+// error is *Unsound.
 func Decide(w model.World, notes []string) (Answer, error) {
 	a := Answer{World: w, Notes: notes, Plan: place.Decide(place.Input{World: w})}
 	if f := audit.Check(w, a.Plan); len(f) > 0 {
 		return a, &Unsound{f}
 	}
-	return a, nil
+	for _, p := range w.Pools {
+		if d := static.Decide(w, p); len(d.Create)+len(d.Delete) > 0 || d.Why != "" {
+			a.Static = append(a.Static, Static{p.Name, d})
+		}
+	}
+	for _, p := range overlay.Judge(overlay.Input{Overlays: w.Overlays, Pools: w.Pools, Catalogs: w.Catalogs}).Problems {
+		a.Notes = append(a.Notes, fmt.Sprintf("NodeOverlay %s: %s: %s", p.Overlay, p.Reason, p.Detail))
+	}
+	return a, a.bound()
+}
+
+// bound proves what the pods that get new machines cost at least. A certificate that does not hold is an error of ours.
+func (a *Answer) bound() error {
+	if len(a.Plan.Buy) == 0 {
+		return nil
+	}
+	bought := map[model.PodKey]bool{}
+	for _, b := range a.Plan.Buy {
+		for _, k := range b.Pods {
+			bought[k] = true
+		}
+	}
+	pods := slices.DeleteFunc(slices.Clone(a.World.Pods), func(p model.Pod) bool { return !bought[p.Key()] })
+	problem := bound.FromWorld(a.World, pods)
+	c := bound.Best(problem, bound.Thorough)
+	proven, err := bound.Check(c, problem)
+	if err != nil {
+		return fmt.Errorf("the lower bound does not hold, which is a defect of ours: %w", err)
+	}
+	c.Value = proven
+	a.Bound = &c
+	return nil
+}
+
+// gap is how far the plan's price is above the bound, as a share of the bound; 0 when there is nothing to compare.
+func (a Answer) gap() float64 {
+	if a.Bound == nil || a.Bound.Value <= 0 {
+		return 0
+	}
+	return a.Plan.Price.Float()/a.Bound.Value.Float() - 1
+}
+
+// price is what everything costs that would be bought.
+func (a Answer) price() model.Price {
+	p := a.Plan.Price
+	for _, s := range a.Static {
+		for _, c := range s.Create {
+			p += c.Purchase.Options[0].Price
+		}
+	}
+	return p
 }
 
 // pool finds a pool by name; the zero pool when there is none.
@@ -63,11 +128,25 @@ func (a Answer) offerings(pool string) int {
 	return n
 }
 
-// waiting counts the pods that asked for a place.
-func (a Answer) waiting() int {
-	n := len(a.Plan.Fits) + len(a.Plan.Left)
-	for _, b := range a.Plan.Buy {
-		n += len(b.Pods)
+// waiting counts the pods that asked for a place, and those that only stand for room that buffers keep.
+func (a Answer) waiting() (real, virtual int) {
+	count := func(k model.PodKey) {
+		if _, ok := buffer.Of(k); ok {
+			virtual++
+		} else {
+			real++
+		}
 	}
-	return n
+	for _, n := range a.Plan.Fits {
+		count(n.Pod)
+	}
+	for _, l := range a.Plan.Left {
+		count(l.Pod)
+	}
+	for _, b := range a.Plan.Buy {
+		for _, k := range b.Pods {
+			count(k)
+		}
+	}
+	return real, virtual
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 )
@@ -12,9 +13,24 @@ type (
 		Buy          []jsonPurchase `json:"buy"`
 		Fits         []jsonFit      `json:"fits"`
 		Left         []jsonLeft     `json:"left"`
+		Static       []jsonStatic   `json:"static"`
 		PricePerHour float64        `json:"pricePerHour"`
+		Bound        *jsonBound     `json:"bound,omitempty"`
 		CutShort     bool           `json:"cutShort"`
 		Notes        []string       `json:"notes"`
+	}
+	// jsonBound says what the machines of "buy" would cost at the very least, and how far above that the plan is.
+	jsonBound struct {
+		PricePerHour float64 `json:"pricePerHour"`
+		Tier         string  `json:"tier"`
+		GapPercent   float64 `json:"gapPercent"`
+	}
+	jsonStatic struct {
+		Pool   string         `json:"pool"`
+		Buy    []jsonPurchase `json:"buy"`
+		Delete []string       `json:"delete"`
+		Why    string         `json:"why,omitempty"`
+		Detail string         `json:"detail,omitempty"`
 	}
 	jsonPurchase struct {
 		Pool     string       `json:"pool"`
@@ -56,16 +72,20 @@ type (
 
 // JSON prints the answer for machines. Lists are never null.
 func (a Answer) JSON() ([]byte, error) {
-	out := jsonAnswer{Buy: []jsonPurchase{}, Fits: []jsonFit{}, Left: []jsonLeft{}, PricePerHour: a.Plan.Price.Float(),
+	out := jsonAnswer{Buy: []jsonPurchase{}, Fits: []jsonFit{}, Left: []jsonLeft{}, Static: []jsonStatic{}, PricePerHour: a.price().Float(),
 		CutShort: a.Plan.Cut, Notes: append([]string{}, a.Notes...)}
 	for _, p := range a.Plan.Buy {
-		o := p.Options[0]
-		j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Requests: p.Requests.String(), Pods: []string{},
-			Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}
-		for _, k := range p.Pods {
-			j.Pods = append(j.Pods, k.String())
+		out.Buy = append(out.Buy, purchase(p))
+	}
+	if a.Bound != nil {
+		out.Bound = &jsonBound{a.Bound.Value.Float(), a.Bound.Tier.String(), math.Round(1e4*a.gap()) / 100}
+	}
+	for _, s := range a.Static {
+		j := jsonStatic{Pool: s.Pool, Buy: []jsonPurchase{}, Delete: append([]string{}, s.Delete...), Why: string(s.Why), Detail: s.Detail}
+		for _, c := range s.Create {
+			j.Buy = append(j.Buy, purchase(c.Purchase))
 		}
-		out.Buy = append(out.Buy, j)
+		out.Static = append(out.Static, j)
 	}
 	for _, n := range a.Plan.Fits {
 		out.Fits = append(out.Fits, jsonFit{n.Pod.String(), n.Node, n.Claim})
@@ -79,6 +99,16 @@ func (a Answer) JSON() ([]byte, error) {
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	return append(text, '\n'), err
+}
+
+func purchase(p place.Purchase) jsonPurchase {
+	o := p.Options[0]
+	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Requests: p.Requests.String(), Pods: []string{},
+		Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}
+	for _, k := range p.Pods {
+		j.Pods = append(j.Pods, k.String())
+	}
+	return j
 }
 
 func (a Answer) jsonRefusal(r place.Refusal) jsonRefusal {

@@ -23,11 +23,25 @@ func (a Answer) Text(wide bool) string {
 		named = 1 << 30
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %s waiting for a place\n", count(len(a.World.Pools), "pool"), count(len(a.World.Nodes), "node"), count(a.waiting(), "pod"))
-	a.buys(&b, named, wide)
+	real, virtual := a.waiting()
+	fmt.Fprintf(&b, "%s, %s, %s waiting for a place", count(len(a.World.Pools), "pool"), count(len(a.World.Nodes), "node"), count(real, "pod"))
+	if virtual > 0 {
+		fmt.Fprintf(&b, ", and room for %d more that buffers keep", virtual)
+	}
+	b.WriteByte('\n')
+	if len(a.Plan.Buy) > 0 {
+		fmt.Fprintf(&b, "buy %s\n", count(len(a.Plan.Buy), "machine"))
+		a.buys(&b, a.Plan.Buy, named, wide)
+	} else if real+virtual > 0 {
+		b.WriteString("buy nothing\n")
+	}
 	a.fits(&b, named, wide)
 	a.left(&b, named, wide)
-	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.Plan.Price, a.Plan.Price.Float()*hoursPerMonth)
+	a.static(&b, named, wide)
+	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.price(), a.price().Float()*hoursPerMonth)
+	if a.Bound != nil {
+		fmt.Fprintf(&b, "bound %s, the plan is %.1f %% above\n", a.Bound, 100*a.gap())
+	}
 	if a.Plan.Cut {
 		b.WriteString("the search was cut short: the plan is sound, but may be dearer than it could be\n")
 	}
@@ -67,15 +81,8 @@ func together(list []place.Purchase, apart bool) []*alike {
 	return groups
 }
 
-func (a Answer) buys(b *strings.Builder, named int, wide bool) {
-	if len(a.Plan.Buy) == 0 {
-		if a.waiting() > 0 {
-			b.WriteString("buy nothing\n")
-		}
-		return
-	}
-	fmt.Fprintf(b, "buy %s\n", count(len(a.Plan.Buy), "machine"))
-	for i, g := range together(a.Plan.Buy, wide) {
+func (a Answer) buys(b *strings.Builder, list []place.Purchase, named int, wide bool) {
+	for i, g := range together(list, wide) {
 		if i == maxGroups && !wide {
 			fmt.Fprintf(b, "  and other kinds of machines: -o wide names all\n")
 			break
@@ -86,8 +93,12 @@ func (a Answer) buys(b *strings.Builder, named int, wide bool) {
 			each = " each"
 		}
 		fmt.Fprintf(b, "  %d × %s for pool %s, %s%s\n", g.n, best.Key, g.first.Pool, best.Price, each)
-		fmt.Fprintf(b, "      pods      %s\n", some(sorted(g.pods), named))
-		fmt.Fprintf(b, "      takes     %s%s\n", g.requests, a.share(g))
+		if len(g.pods) > 0 {
+			fmt.Fprintf(b, "      pods      %s\n", some(sorted(g.pods), named))
+		}
+		if !g.requests.IsZero() {
+			fmt.Fprintf(b, "      takes     %s%s\n", g.requests, a.share(g))
+		}
 		if len(g.first.Options) > 1 && g.others {
 			var others []string
 			for _, o := range g.first.Options[1:] {
@@ -178,6 +189,26 @@ func (a Answer) left(b *strings.Builder, named int, wide bool) {
 			break
 		}
 		fmt.Fprintf(b, "  %s\n%s", some(sorted(pods[r]), named), r)
+	}
+}
+
+// static prints what pools with a fixed number of replicas do.
+func (a Answer) static(b *strings.Builder, named int, wide bool) {
+	for _, s := range a.Static {
+		if len(s.Create) > 0 {
+			fmt.Fprintf(b, "static pool %s: buy %s\n", s.Pool, count(len(s.Create), "machine"))
+			var list []place.Purchase
+			for _, c := range s.Create {
+				list = append(list, c.Purchase)
+			}
+			a.buys(b, list, named, wide)
+		}
+		if len(s.Delete) > 0 {
+			fmt.Fprintf(b, "static pool %s: delete %s: %s\n", s.Pool, count(len(s.Delete), "claim"), some(s.Delete, named))
+		}
+		if s.Why != "" {
+			fmt.Fprintf(b, "static pool %s: the rest is held back: %s: %s\n", s.Pool, s.Why, s.Detail)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,7 +22,8 @@ import (
 var ErrKind = errors.New("a kind that is not looked at")
 
 // Reader tells a sink of objects that stand in a file, in the way in which Follow tells of those in a cluster: the same
-// decoding and the same joins. It calls neither Begin nor Synced. It is not for concurrent use. Make one with NewReader.
+// decoding, and the joins are left to the sink as well. Features that users switch on count as on. It calls neither
+// Begin nor Synced. It is not for concurrent use. Make one with NewReader.
 type Reader struct {
 	f      *following
 	known  map[schema.GroupVersionKind]kind
@@ -40,7 +42,7 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 		known:  map[schema.GroupVersionKind]kind{},
 		decode: kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{Strict: true}),
 	}
-	for _, k := range kinds() {
+	for _, k := range slices.Concat(kinds(), Extras{Overlays: true, Buffers: true}.kinds()) {
 		gvks, _, err := scheme.ObjectKinds(k.object)
 		if err != nil {
 			return nil, fmt.Errorf("apikube: %s: %w", k.name, err)
