@@ -17,6 +17,8 @@ type provisioner struct {
 	window window
 	seen   map[string]bool // UIDs of pods that were waiting at the last look
 	real   bool            // some of them were real pods
+	bound  int             // pods on nodes at the last look
+	then   int             // and when the last plan was made
 	last   time.Time       // when it was made
 }
 
@@ -24,8 +26,7 @@ type provisioner struct {
 // that fitted nowhere may fit now. A plan in which nothing changed buys nothing.
 const replan = time.Second
 
-// replanBuffers is replan while only pods wait that stand for reserved room: within this time what real pods took is made
-// good.
+// replanBuffers is replan while only pods wait that stand for reserved room, and no pod came or went.
 const replanBuffers = 10 * time.Second
 
 func (c *Controller) provisioner() *provisioner {
@@ -47,15 +48,16 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 		return p.again() - now.Sub(p.last)
 	}
 	p.window.close()
-	p.last = now
+	p.last, p.then = now, p.bound
 	p.plan(ctx, w)
 	return p.again()
 }
 
 // again is after how long a plan is made again. Pods that stand for reserved room always wait: nobody is kept waiting with
-// them, and a plan per second for ever would be a price for having them.
+// them, and a plan per second for ever would be a price for having them. But when pods came or went, somebody may have
+// taken the room.
 func (p *provisioner) again() time.Duration {
-	if p.real {
+	if p.real || p.bound != p.then {
 		return replan
 	}
 	return replanBuffers
@@ -66,8 +68,11 @@ func (p *provisioner) fresh(w model.World) int {
 	waiting := map[string]bool{}
 	leaving := leavingNodes(w)
 	n := 0
-	p.real = false
+	p.real, p.bound = false, 0
 	for _, x := range w.Pods {
+		if x.Node != "" && !x.Terminal {
+			p.bound++
+		}
 		if !x.Provisionable() && !(leaving[x.Node] && x.Reschedulable()) {
 			continue
 		}

@@ -40,6 +40,8 @@ func (l *Lab) values() (map[string]any, error) {
 		"settings": map[string]any{
 			"clusterName":     ClusterName,
 			"clusterEndpoint": "https://" + l.state.ClusterHost + ":443",
+			// A lab is for trying things: every feature that a person can switch on and that acts is on.
+			"featureGates": map[string]any{"staticCapacity": true, "nodeOverlay": true, "capacityBuffer": true},
 			"azure": map[string]any{
 				"subscriptionID":          azure.Subscription,
 				"tenantID":                azure.Tenant,
