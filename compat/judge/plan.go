@@ -58,7 +58,7 @@ func purchased(w model.World, b place.Purchase, name string, option int) (model.
 		return model.Node{}, fmt.Errorf("purchase of class %s: no such class", b.Class)
 	}
 	key := b.Options[option].Key
-	t, ok := w.Catalogs[b.Class].Type(key.Type)
+	t, ok := w.Catalog(b.Pool, b.Class).Type(key.Type)
 	if !ok {
 		return model.Node{}, fmt.Errorf("purchase of %s: no such type", key)
 	}
@@ -81,7 +81,7 @@ func claimed(w model.World, claim, name string, choose Choose) (model.Node, erro
 		return model.Node{}, fmt.Errorf("pods on claim %s: no such claim", claim)
 	}
 	var nodes []model.Node
-	for _, t := range w.Catalogs[c.Class].Types {
+	for _, t := range w.Catalog(c.Pool, c.Class).Types {
 		for _, o := range t.Offerings {
 			n := Machine(c, t, o, name)
 			if c.Requests.FitsIn(t.Allocatable) && agrees(n.Labels, c) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/compat/upstream"
 	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/bound"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -25,6 +26,8 @@ type Input struct {
 	World model.World
 	// IgnorePreferences is upstream's preference policy Ignore; otherwise Respect.
 	IgnorePreferences bool
+	// Bound asks for the certified lower bound, too; it costs seconds.
+	Bound bool
 	// Rounds is how often each engine answers, in turns; 0 = 1. Times are medians.
 	Rounds int
 }
@@ -43,7 +46,13 @@ type Row struct {
 	Name           string
 	Pods           int
 	Ours, Upstream Side
+	// Bound is what any plan costs at least, and Tier how strong the proof is; only where the input asked.
+	Bound model.Price
+	Tier  bound.Tier
 }
+
+// Gap is by which share of the bound our price exceeds it.
+func (r Row) Gap() float64 { return r.Ours.Price.Float()/r.Bound.Float() - 1 }
 
 // Faster is how many times as fast we are, with upstream's set-up in the timer.
 func (r Row) Faster() float64 {
@@ -85,7 +94,27 @@ func Race(in Input) (Row, error) {
 			ours = append(ours, b)
 		}
 	}
-	return Row{Name: in.Name, Pods: len(pods), Ours: median(ours), Upstream: median(theirs)}, nil
+	r := Row{Name: in.Name, Pods: len(pods), Ours: median(ours), Upstream: median(theirs)}
+	if in.Bound {
+		if r.Bound, r.Tier, err = certified(in.World, pods); err != nil {
+			return Row{}, fmt.Errorf("%s: %w", in.Name, err)
+		}
+	}
+	return r, nil
+}
+
+// certified finds a bound and checks its certificate with the checker that shares nothing with the search.
+func certified(w model.World, pods []model.Pod) (model.Price, bound.Tier, error) {
+	p := bound.FromWorld(w, pods)
+	c := bound.Best(p, bound.Thorough)
+	proven, err := bound.Check(c, p)
+	if err != nil {
+		return 0, 0, fmt.Errorf("the bound's certificate: %w", err)
+	}
+	if proven < c.Value {
+		return 0, 0, fmt.Errorf("the bound claims %s and proves %s", c.Value, proven)
+	}
+	return c.Value, c.Tier, nil
 }
 
 const roundsOfOurs = 3

@@ -47,7 +47,7 @@ func CostInputs(azure model.Catalog, most int) []Input {
 			pods []model.Pod
 		}{{"200 pods", workload.Shapes(200, seed)}, {"1000 pods", workload.Shapes(1_000, seed)}, {"3000 pods", workload.Shapes(3_000, seed)},
 			{"1000 pods with topology", workload.Topology(1_000, seed)}} {
-			out = append(out, Input{Name: c.name + ": " + w.name, World: workload.World(c.cat, w.pods)})
+			out = append(out, Input{Name: c.name + ": " + w.name, World: workload.World(c.cat, w.pods), Bound: true})
 		}
 	}
 	return upTo(out, most)
@@ -81,21 +81,25 @@ func WriteSpeed(w io.Writer, inputs []Input) error {
 	return nil
 }
 
-// WriteCost writes one row per input and the mean saving at the end.
+// WriteCost writes one row per input, and the mean saving and gap at the end.
 func WriteCost(w io.Writer, inputs []Input) error {
-	fmt.Fprintln(w, "| input | upstream, $/h (machines) | ours, $/h (machines) | less than upstream | left: upstream / ours |")
-	fmt.Fprintln(w, "|---|---|---|---|---|")
+	fmt.Fprintln(w, "| input | upstream, $/h (machines) | ours, $/h (machines) | less than upstream | at least, $/h (tier) | ours above that | left: upstream / ours |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	saving, gap := 0.0, 0.0
 	for _, in := range inputs {
 		r, err := Race(in)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %.3f (%d) | %.3f (%d) | **%.1f %%** | %d / %d |\n", r.Name, r.Upstream.Price.Float(), r.Upstream.Machines,
-			r.Ours.Price.Float(), r.Ours.Machines, 100*r.Saving(), r.Upstream.Left, r.Ours.Left); err != nil {
+		saving, gap = saving+r.Saving(), gap+r.Gap()
+		if _, err := fmt.Fprintf(w, "| %s | %.3f (%d) | %.3f (%d) | **%.1f %%** | %.3f (%s) | %.1f %% | %d / %d |\n", r.Name, r.Upstream.Price.Float(), r.Upstream.Machines,
+			r.Ours.Price.Float(), r.Ours.Machines, 100*r.Saving(), r.Bound.Float(), r.Tier, 100*r.Gap(), r.Upstream.Left, r.Ours.Left); err != nil {
 			return err
 		}
 	}
-	return nil
+	n := float64(max(len(inputs), 1))
+	_, err := fmt.Fprintf(w, "| mean | | | **%.1f %%** | | %.1f %% | |\n", 100*saving/n, 100*gap/n)
+	return err
 }
 
 func short(d time.Duration) string {

@@ -82,7 +82,7 @@ func Prepare(w model.World, pods []model.Pod, o Options) (*Problem, error) {
 		}
 		np := nodePool(x)
 		p.pools = append(p.pools, np)
-		p.types[np.Name] = instanceTypes(w.Catalogs[x.Class])
+		p.types[np.Name] = instanceTypes(w.Catalog(x.Name, x.Class))
 	}
 	slices.SortFunc(p.pools, func(a, b *v1.NodePool) int {
 		if a.Spec.Weight != nil && b.Spec.Weight != nil && *a.Spec.Weight != *b.Spec.Weight {

@@ -16,7 +16,7 @@ func Question(w model.World, r Result) (judge.Question, error) {
 		if at < 0 {
 			return q, fmt.Errorf("machine for pool %s: no such pool", b.Pool)
 		}
-		t, ok := w.Catalogs[w.Pools[at].Class].Type(b.Cheapest.Type)
+		t, ok := w.Catalog(b.Pool, w.Pools[at].Class).Type(b.Cheapest.Type)
 		o := slices.IndexFunc(t.Offerings, func(o model.Offering) bool { return o.Key() == b.Cheapest })
 		if !ok || o < 0 {
 			return q, fmt.Errorf("machine %s: no such offering", b.Cheapest)
