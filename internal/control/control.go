@@ -144,7 +144,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"classes", c.classes, 5 * time.Minute},
 		{"pools", c.pools, time.Minute},
 		{"provision", c.provisioner().pass, 10 * time.Second},
-		{"static", c.staticPools, time.Minute},
+		{"static", c.staticPools().pass, time.Minute},
 		{"overlays", c.overlays, time.Minute},
 		{"buffers", c.buffers().pass, time.Minute},
 		{"claims", c.lifecycles, time.Minute},

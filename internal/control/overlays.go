@@ -12,10 +12,10 @@ import (
 // overlays keeps the status of every overlay up to date. What overlays change, the mirror shows in its catalogues.
 func (c *Controller) overlays(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
-	if len(w.Overlays) == 0 {
-		return 0
+	if len(w.Overlays) == 0 || len(w.Classes) > 0 && len(w.Catalogs) == 0 {
+		return 0 // before the cloud answered, nobody can say which overlays touch the same offering
 	}
-	v := overlay.Judge(overlay.Input{Overlays: w.Overlays, Pools: w.Pools, Catalogs: w.Catalogs})
+	v := c.World.Verdict()
 	var next time.Duration
 	for _, o := range w.Overlays {
 		p := kube.OverlayPatch{Conditions: model.Changed(o.Conditions, overlay.Conditions(o, v.Problems), c.Now())}

@@ -10,11 +10,26 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// staticPools brings every pool that has replicas to that number of nodes.
-func (c *Controller) staticPools(ctx context.Context) time.Duration {
+// staticEvery is how often static pools are looked at, at most: what cannot be bought is asked about with every look.
+const staticEvery = 500 * time.Millisecond
+
+// staticKeeper brings every pool that has replicas to that number of nodes. Its memory is only about when to look.
+type staticKeeper struct {
+	*Controller
+	last time.Time
+}
+
+func (c *Controller) staticPools() *staticKeeper { return &staticKeeper{Controller: c} }
+
+func (c *staticKeeper) pass(ctx context.Context) time.Duration {
 	if !c.Settings.StaticCapacity {
 		return 0
 	}
+	now := c.Now()
+	if age := now.Sub(c.last); age >= 0 && age < staticEvery {
+		return staticEvery - age
+	}
+	c.last = now
 	w := c.World.Snapshot()
 	var next time.Duration
 	for _, pool := range w.Pools {

@@ -82,7 +82,7 @@ type sight struct {
 	told     uint64 // grows with every change of an overlay
 	key      string // what the rest was made from
 	epoch    uint64 // grows whenever it is made anew; added to the epochs of the catalogues
-	inForce  []model.Overlay
+	verdict  overlay.Verdict
 	catalogs map[model.ClassRef]model.Catalog
 	pools    map[string]model.Catalog
 }
@@ -100,14 +100,15 @@ func (w *World) seen(pools []model.Pool) (map[model.ClassRef]model.Catalog, map[
 	}
 	s.key = key
 	s.epoch++
-	s.inForce = overlay.Judge(overlay.Input{Overlays: w.overlays.list(), Pools: pools, Catalogs: w.catalogs}).InForce
+	s.verdict = overlay.Judge(overlay.Input{Overlays: w.overlays.list(), Pools: pools, Catalogs: w.catalogs})
+	inForce := s.verdict.InForce
 	s.catalogs, s.pools = make(map[model.ClassRef]model.Catalog, len(w.catalogs)), nil
 	for ref, raw := range w.catalogs {
-		cat := overlay.Apply(raw, nil, s.inForce)
+		cat := overlay.Apply(raw, nil, inForce)
 		cat.Epoch += s.epoch
 		s.catalogs[ref] = cat
 	}
-	if !overlay.ByPool(s.inForce) {
+	if !overlay.ByPool(inForce) {
 		return s.catalogs, nil
 	}
 	s.pools = map[string]model.Catalog{}
@@ -116,7 +117,7 @@ func (w *World) seen(pools []model.Pool) (map[model.ClassRef]model.Catalog, map[
 		if !ok {
 			continue
 		}
-		if cat := overlay.Apply(raw, &pools[i], s.inForce); !slices.EqualFunc(cat.Types, s.catalogs[raw.Class].Types, sameOffer) {
+		if cat := overlay.Apply(raw, &pools[i], inForce); !slices.EqualFunc(cat.Types, s.catalogs[raw.Class].Types, sameOffer) {
 			cat.Epoch += s.epoch
 			s.pools[pools[i].Name] = cat
 		}
@@ -143,11 +144,18 @@ func sameOffer(a, b model.InstanceType) bool {
 		slices.EqualFunc(a.Offerings, b.Offerings, func(x, y model.Offering) bool { return x.Key() == y.Key() && x.Price == y.Price })
 }
 
+// Verdict returns which overlays are in force in the last picture, and what is wrong with the others.
+func (w *World) Verdict() overlay.Verdict {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sight.verdict
+}
+
 // Seen returns a catalogue, fresh from the cloud, as the last picture saw that class: with the overlays applied that are in
 // force for the pool. Who buys must rank by the prices by which was planned.
 func (w *World) Seen(cat model.Catalog, pool string) model.Catalog {
 	w.mu.Lock()
-	inForce, pools, epoch := w.sight.inForce, w.last.Pools, w.sight.epoch
+	inForce, pools, epoch := w.sight.verdict.InForce, w.last.Pools, w.sight.epoch
 	w.mu.Unlock()
 	if len(inForce) == 0 {
 		return cat
