@@ -52,29 +52,36 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 	if err := errors.Join(errs...); err != nil {
 		return simulate.Answer{}, err
 	}
-	var err error
-	if o.Locations, err = offlineRegions(); err != nil {
+	w, notes, err := f.world(ctx, o)
+	if err != nil {
 		return simulate.Answer{}, err
 	}
-	var azure *offlineAzure
+	return simulate.Decide(w, notes)
+}
+
+// world fills in what can be bought where the files do not say it.
+func (f *simulateFlags) world(ctx context.Context, o simulate.Options) (model.World, []string, error) {
+	var err error
+	if o.Locations, err = offlineRegions(); err != nil {
+		return model.World{}, nil, err
+	}
+	var azure *offlineAzure // made when it is needed; a run has one site
 	defer func() {
 		if azure != nil {
 			azure.Close()
 		}
 	}()
 	o.Offerings = func(ctx context.Context, site simulate.Site, class model.Class) (model.Catalog, error) {
-		if azure == nil { // one site per run
-			if azure, err = newOffline(offlineSite{site.Location, site.Cluster, f.networkPlugin, f.networkMode, f.memoryOverhead}); err != nil {
+		if azure == nil {
+			made, err := newOffline(offlineSite{site.Location, site.Cluster, f.networkPlugin, f.networkMode, f.memoryOverhead})
+			if err != nil {
 				return model.Catalog{}, err
 			}
+			azure = made
 		}
 		return azure.Offerings(ctx, class)
 	}
-	w, notes, err := simulate.World(ctx, o)
-	if err != nil {
-		return simulate.Answer{}, err
-	}
-	return simulate.Decide(w, notes)
+	return simulate.World(ctx, o)
 }
 
 // readInput reads a file, or standard input for "-".

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/cloud/azure"
 	"github.com/karpenter-aks/karpenter/lab/arm"
@@ -140,9 +139,3 @@ type answer struct {
 func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
-
-// sameRegion compares names of regions as Azure does: "West US 3" is westus3.
-func sameRegion(a, b string) bool {
-	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "")) }
-	return plain(a) == plain(b)
-}

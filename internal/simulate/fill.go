@@ -266,6 +266,7 @@ func (in *input) site(w model.World, o Options) (site Site, from string, err err
 	if site.Location == "" && len(regions) == 1 {
 		site.Location, from = slices.Collect(maps.Keys(regions))[0], " (the nodes are there)"
 	}
+	site.Location = strings.ToLower(strings.ReplaceAll(site.Location, " ", "")) // "West US 3" is westus3
 	known := "one of " + strings.Join(o.Locations, ", ")
 	switch {
 	case o.Offerings == nil:
