@@ -33,6 +33,7 @@ func BenchmarkMixes(b *testing.B) {
 				b.ReportMetric(p.Price.Float(), "$/h")
 				b.ReportMetric(float64(len(p.Buy)), "machines")
 				b.ReportMetric(float64(len(p.Left)), "left")
+				b.ReportMetric((p.Price.Float()/floorPrice(w, model.Spot)-1)*100, "%above-floor")
 			})
 		}
 	}

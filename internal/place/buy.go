@@ -18,6 +18,8 @@ const (
 	minTypesOnDemand = 5
 	minTypesSpot     = 15
 	minFamilies      = 3
+	// longList times as many offerings as a claim may name are looked at for it.
+	longList = 4
 	// varietyPart of the options is kept free for variety when the band alone would fill the list.
 	varietyPart = 4 // one fourth
 )
@@ -108,13 +110,16 @@ func (b *buyer) purchase(x bin) (Purchase, bool) {
 	c := b.choices[x.choice]
 	s := b.sellers[c.seller]
 	fits, own := b.candidates(x)
-	var pods model.Resources
+	need := make(vec, len(c.room))
 	for _, l := range x.loads {
-		pods = pods.Add(times(b.groups[l.group].requests, l.n))
+		need.take(b.groups[l.group].size, -l.n)
 	}
+	pods := s.names.resources(need)
 	order := slices.Clone(c.company)
-	fits.each(func(i int) { order = append(order, i) })
-	items, requests := s.options(order, pods, b.most)
+	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.choosy) > 0); i = fits.next(i + 1) {
+		order = append(order, i)
+	}
+	items, requests := s.options(order, pods, need, b.most)
 	if len(items) == 0 || !s.enough(items) {
 		b.waiting[s.id]--
 		b.spare[s.id].take(c.cost, -1)
@@ -156,36 +161,59 @@ func compareKeys(a, b model.PodKey) int {
 // options picks, in order of preference, at most most of the offerings that hold the pods, and returns what the claim
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
-func (s *seller) options(from []int, pods model.Resources, most int) ([]int, model.Resources) {
+func (s *seller) options(from []int, pods model.Resources, need vec, most int) ([]int, model.Resources) {
 	var all []int
-	var over model.Resources
+	var over vec
 	seen := newSet(len(s.shelf.items))
+	next := make(vec, len(need))
 	for _, i := range from {
 		if seen.has(i) {
 			continue
 		}
 		seen.add(i)
-		next := over.Max(s.overhead[i])
-		need := pods.Add(next)
-		if len(all) == 0 {
-			next = s.overhead[i]
-			need = pods.Add(next)
+		grows := over == nil
+		for r, v := range s.taken[i] {
+			next[r] = v
+			if over != nil {
+				next[r] = max(v, over[r])
+				grows = grows || v > over[r]
+			}
 		}
-		fits := need.FitsIn(s.shelf.items[i].t.Allocatable)
-		if !next.FitsIn(over) {
+		fits := s.holds(i, need, next)
+		if grows {
 			for _, j := range all {
-				fits = fits && need.FitsIn(s.shelf.items[j].t.Allocatable)
+				fits = fits && s.holds(j, need, next)
 			}
 		}
 		if fits {
-			all, over = append(all, i), next
+			all = append(all, i)
+			if grows {
+				over = next.clone()
+			}
 		}
 	}
 	if len(all) == 0 {
 		return nil, pods
 	}
 	slices.Sort(all)
-	return s.narrow(all, most), pods.Add(over)
+	all = s.narrow(all, most)
+	var daemons model.Resources
+	for k, i := range all {
+		if k == 0 || !s.overhead[i].FitsIn(daemons) {
+			daemons = daemons.Max(s.overhead[i])
+		}
+	}
+	return all, pods.Add(daemons)
+}
+
+// holds reports whether offering i has room for the pods and for daemons that take over.
+func (s *seller) holds(i int, need, over vec) bool {
+	for r, v := range s.room[i] {
+		if v+s.taken[i][r] < need[r]+over[r] {
+			return false
+		}
+	}
+	return true
 }
 
 // narrow keeps the cheap band, then what variety asks for, then what minValues asks for.

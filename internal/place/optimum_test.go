@@ -105,7 +105,7 @@ func TestTinyWorldsCostTheOptimum(t *testing.T) {
 
 // floorPrice is a certified lower bound: prices per core and per byte at which no machine is worth more than it costs, so
 // that the pods cannot cost less than what they are worth together. It tries many pairs and keeps the best.
-func floorPrice(w model.World) float64 {
+func floorPrice(w model.World, kind string) float64 {
 	const steps = 400
 	var sum model.Resources
 	for _, p := range w.Pods {
@@ -115,7 +115,7 @@ func floorPrice(w model.World) float64 {
 	most := 0.0 // of the price per unit of cpu
 	for _, t := range w.Catalogs[worldtext.Ref("default")].Types {
 		for _, o := range t.Offerings {
-			if o.CapacityType != model.OnDemand {
+			if o.CapacityType != kind {
 				continue
 			}
 			t.Offerings = []model.Offering{o}
@@ -149,7 +149,7 @@ func TestManyGroupsStayNearTheFloor(t *testing.T) {
 	if len(p.Left) > 0 || p.Cut {
 		t.Fatalf("%d pods left, cut %v", len(p.Left), p.Cut)
 	}
-	floor := floorPrice(w)
+	floor := floorPrice(w, model.OnDemand)
 	if gap := p.Price.Float()/floor - 1; gap > 0.05 {
 		t.Errorf("the plan costs %s, %.1f%% above the floor of $%.4f", p.Price, gap*100, floor)
 	}
@@ -193,7 +193,7 @@ func BenchmarkDecide(b *testing.B) {
 			for b.Loop() {
 				p = place.Decide(place.Input{World: w})
 			}
-			b.ReportMetric((p.Price.Float()/floorPrice(w)-1)*100, "%above-floor")
+			b.ReportMetric((p.Price.Float()/floorPrice(w, model.OnDemand)-1)*100, "%above-floor")
 			b.ReportMetric(float64(len(p.Buy)), "machines")
 		})
 	}

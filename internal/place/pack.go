@@ -183,7 +183,22 @@ func (p *packer) important(best *draft, want []int, groups []*group) *draft {
 		p.limits = p.remaining(out.bins)
 	}
 	p.limits = limits
-	return p.settle(out, want)
+	p.settle(out, want)
+	for from := 0; from < len(groups); {
+		had, have, to := 0, 0, from
+		for to < len(groups) && groups[to].priority == groups[from].priority {
+			had, have = had+best.left[to], have+out.left[to]
+			to++
+		}
+		if had != have {
+			if have < had {
+				return out
+			}
+			return best
+		}
+		from = to
+	}
+	return best
 }
 
 // settle computes the sums of a draft from its bins.

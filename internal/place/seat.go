@@ -151,26 +151,25 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	if !aSlot {
 		price = a.offer.compare(b.offer)
 	}
-	if len(g.spread) > 0 {
-		return cmp.Or(price, cmp.Compare(d.crowd(g, a.c.doms), d.crowd(g, b.c.doms))) < 0
-	}
-	return cmp.Or(cmp.Compare(d.crowd(g, a.c.doms), d.crowd(g, b.c.doms)), price) < 0
+	aOwn, aOthers := d.crowd(g, a.c.doms)
+	bOwn, bOthers := d.crowd(g, b.c.doms)
+	return cmp.Or(cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
 }
 
-// crowd is how many pods count against the group's own spread, and against spread that it counts for, in a cell.
-func (d *decision) crowd(g *group, doms []int32) int32 {
-	n := int32(0)
+// crowd is how many pods count against the group's own spread in a cell, and against the spread of others that it counts for:
+// these are kept even first of all, so that they can be bound in any order.
+func (d *decision) crowd(g *group, doms []int32) (own, others int32) {
 	for _, r := range g.spread {
 		if r.term.key != host {
-			n += r.term.matched.at(doms[r.term.key])
+			own += r.term.matched.at(doms[r.term.key])
 		}
 	}
 	for _, x := range g.matches {
-		if x.elig != nil && x.key != host {
-			n += x.matched.at(doms[x.key])
+		if x.elig != nil && x.key != host && !g.owns(x) {
+			others += x.matched.at(doms[x.key]) + x.maybe.at(doms[x.key])
 		}
 	}
-	return n
+	return own, others
 }
 
 // domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and those where a
@@ -182,7 +181,8 @@ func (d *decision) domains(g *group, opts []seatOption) {
 		if r.term.key != host {
 			list = slices.Clone(list)
 			for i := range opts {
-				if dom := opts[i].c.doms[r.term.key]; dom != unknown && (opts[i].offer.ok || opts[i].bought+g.boughtIn(opts[i].c) > 0) {
+				// Also where only machines too small for these pods are sold: others may bring the domain into being.
+				if dom := opts[i].c.doms[r.term.key]; dom != unknown && opts[i].c.pinned != nil {
 					list = append(list, dom)
 				}
 			}
@@ -293,7 +293,7 @@ func (d *decision) sit(g *group, slot int32, n int) {
 // count notes that n pods of the group are in domains; spot is unknown for a machine yet to be bought.
 func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 	for _, x := range g.matches {
-		if spot == unknown && x.elig != nil && !x.elig.all && !g.owns(x) {
+		if x.elig != nil && (spot == unknown && !x.elig.all && !g.owns(x) || spot >= 0 && x.elig.maybe[spot]) {
 			x.maybe.add(doms[x.key], int32(n))
 		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] {
 			x.matched.add(doms[x.key], int32(n))
@@ -542,7 +542,6 @@ func (d *decision) purchaseGroups() []*group {
 		x := &group{key: b.of.key, form: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
 		for _, m := range b.members {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
-			x.requests = x.requests.Add(times(m.g.requests, m.n))
 			x.join(m.g.host, int32(m.n))
 			x.priority = max(x.priority, m.g.priority)
 		}
@@ -560,14 +559,6 @@ func (d *decision) purchaseGroups() []*group {
 	slices.SortStableFunc(out, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
 	})
-	return out
-}
-
-func times(r model.Resources, n int) model.Resources {
-	var out model.Resources
-	for range n {
-		out = out.Add(r)
-	}
 	return out
 }
 

@@ -70,6 +70,8 @@ type term struct {
 type eligible struct {
 	spots []bool
 	all   bool // every new machine that has the keys counts
+	// maybe lists machines on their way that may or may not count.
+	maybe map[int32]bool
 	// doms lists, per key, the domains that machines which count are in, sorted.
 	doms map[int][]int32
 }
@@ -99,11 +101,12 @@ type topology struct {
 	ns      map[string]map[string]string
 	byLabel map[[2]string][]*term // terms whose first requirement asks for this label
 	others  []*term
+	pools   []model.Pool
 }
 
 func newTopology(w model.World) *topology {
 	t := &topology{keyOf: map[string]int{}, byText: map[string]*term{}, eligs: map[string]*eligible{}, ns: map[string]map[string]string{},
-		byLabel: map[[2]string][]*term{}, spotOf: map[string]int32{}}
+		byLabel: map[[2]string][]*term{}, spotOf: map[string]int32{}, pools: w.Pools}
 	t.key(model.LabelHostname)
 	for _, n := range w.Namespaces {
 		t.ns[n.Name] = n.Labels
@@ -291,15 +294,20 @@ func (t *topology) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 	if e := t.eligs[text]; e != nil {
 		return e, text
 	}
-	e := &eligible{spots: make([]bool, len(t.spots)), doms: map[int][]int32{}, all: !c.HonorTaints && (!c.HonorAffinity ||
-		len(g.form.terms) == 1 && len(g.form.terms[0].Keys()) == 0)}
+	e := &eligible{spots: make([]bool, len(t.spots)), doms: map[int][]int32{}, all: (!c.HonorAffinity || len(g.form.terms) == 1 && len(g.form.terms[0].Keys()) == 0) &&
+		(!c.HonorTaints || !slices.ContainsFunc(t.pools, func(p model.Pool) bool { return !g.form.tolerates(p.Taints) }))}
 	for i, s := range t.spots {
 		ok := true
 		for _, k := range keys {
 			ok = ok && s.doms[t.keyOf[k]] != unknown
 		}
 		if ok && c.HonorAffinity {
-			ok = s.accepts(g.form)
+			if ok = s.accepts(g.form); !ok && s.claim != nil {
+				if e.maybe == nil {
+					e.maybe = map[int32]bool{}
+				}
+				e.maybe[int32(i)] = true
+			}
 		}
 		if ok && c.HonorTaints {
 			ok = g.form.tolerates(s.taints)
