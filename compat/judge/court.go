@@ -168,6 +168,8 @@ func pluginOf(s *fwk.Status) string {
 // nodes is a picture that kube-scheduler's plugins read while pods are added to it.
 type nodes struct {
 	*snapshots.Snapshot // answers what nobody asks about here (pod groups)
+	all                 []model.Node
+	running             map[string][]*corev1.Pod // by node, before anything is bound
 	list                []fwk.NodeInfo
 	byName              map[string]*framework.NodeInfo
 }
@@ -175,23 +177,26 @@ type nodes struct {
 var _ fwk.SharedLister = (*nodes)(nil)
 
 func newNodes(q Question, all []model.Node) *nodes {
-	out := &nodes{Snapshot: snapshots.NewEmptySnapshot(), byName: map[string]*framework.NodeInfo{}}
-	for _, n := range all {
-		info := framework.NewNodeInfo()
-		info.SetNode(objects.Node(n))
-		out.list, out.byName[n.Name] = append(out.list, info), info
-	}
+	out := &nodes{Snapshot: snapshots.NewEmptySnapshot(), all: all, running: map[string][]*corev1.Pod{}}
 	for _, p := range q.World.Pods {
-		if info, ok := out.byName[p.Node]; ok && !p.Terminal {
-			info.AddPod(objects.Pod(p))
+		if p.Node != "" && !p.Terminal {
+			out.running[p.Node] = append(out.running[p.Node], objects.Pod(p))
 		}
 	}
 	for _, m := range q.Machines {
-		for _, d := range daemons(q.World, m) {
-			out.byName[m.Name].AddPod(d)
-		}
+		out.running[m.Name] = append(out.running[m.Name], daemons(q.World, m)...)
 	}
 	return out
+}
+
+// reset takes everything away that was bound since.
+func (n *nodes) reset() {
+	n.list, n.byName = nil, map[string]*framework.NodeInfo{}
+	for _, x := range n.all {
+		info := framework.NewNodeInfo(n.running[x.Name]...)
+		info.SetNode(objects.Node(x))
+		n.list, n.byName[x.Name] = append(n.list, info), info
+	}
 }
 
 // NodeInfos lists the nodes.

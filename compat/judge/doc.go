@@ -67,13 +67,14 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	order := slices.Clone(q.Placements)
 	var best Answer
 	r := rand.New(rand.NewPCG(q.Seed, 1))
+	court, err := newCourt(ctx, q)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer court.close()
 	for try := range q.Orders + 1 {
-		court, err := newCourt(ctx, q)
-		if err != nil {
-			return Answer{}, err
-		}
+		court.nodes.reset()
 		a, err := court.bind(order, pods)
-		court.close()
 		if err != nil {
 			return Answer{}, err
 		}

@@ -28,6 +28,10 @@ func Pod(p model.Pod) *corev1.Pod {
 	if p.DaemonSet {
 		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: p.Name, UID: "daemonset", Controller: new(true)}}
 	}
+	if p.Deleting() {
+		out.DeletionTimestamp = &metav1.Time{Time: p.DeletedAt}
+		out.DeletionGracePeriodSeconds = new(p.GraceSeconds)
+	}
 	main := &out.Spec.Containers[0]
 	main.Resources.Requests = Resources(p.Requests.With(model.ResourcePods, 0))
 	for _, h := range p.HostPorts {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
@@ -93,7 +95,7 @@ func Prepare(w model.World, pods []model.Pod, o Options) (*Problem, error) {
 	p.build()
 	topology := scheduling.NewVolumeTopology(p.client)
 	for _, x := range p.pods {
-		reqs, err := topology.GetRequirements(context.Background(), x)
+		reqs, err := topology.GetRequirements(quiet(), x)
 		if err != nil {
 			return nil, fmt.Errorf("volumes of %s: %w", x.Name, err)
 		}
@@ -103,6 +105,9 @@ func Prepare(w model.World, pods []model.Pod, o Options) (*Problem, error) {
 	}
 	return p, nil
 }
+
+// quiet is a context whose logger says nothing: neither the tests nor the timers should hear upstream's logs.
+func quiet() context.Context { return log.IntoContext(context.Background(), logr.Discard()) }
 
 // build fills the API server's stand-in.
 func (p *Problem) build() {
@@ -118,7 +123,11 @@ func (p *Problem) build() {
 	}
 	for _, x := range p.world.Pods {
 		if x.Node != "" {
-			all = append(all, objects.Pod(x))
+			pod := objects.Pod(x)
+			if x.Deleting() { // the stand-in keeps nothing that is on its way out unless something holds it
+				pod.Finalizers = []string{"example.com/held"}
+			}
+			all = append(all, pod)
 		}
 	}
 	for i := range storage.Volumes {
@@ -151,7 +160,7 @@ type Run struct {
 
 // Fresh sets a scheduler up: cluster state, topology, templates. This is what upstream does anew for every batch of pods.
 func (p *Problem) Fresh() (*Run, error) {
-	ctx := options.ToContext(injection.WithControllerName(context.Background(), "provisioner"),
+	ctx := options.ToContext(injection.WithControllerName(quiet(), "provisioner"),
 		&options.Options{PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict, IgnoreDRARequests: true,
 			FeatureGates: options.FeatureGates{ReservedCapacity: true}})
 	cluster := state.NewCluster(clock.RealClock{}, p.client, nil)
