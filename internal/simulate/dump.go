@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -211,7 +212,7 @@ func (in *input) object(c chunk, object []byte) {
 	var head struct {
 		Kind     string
 		Items    []json.RawMessage
-		Metadata struct{ Name string }
+		Metadata struct{ Name, Namespace, UID string }
 	}
 	if err := json.Unmarshal(object, &head); err != nil {
 		if bytes.Equal(bytes.TrimSpace(object), []byte("null")) {
@@ -225,6 +226,9 @@ func (in *input) object(c chunk, object []byte) {
 			in.object(chunk{c.file, c.line, item}, item)
 		}
 		return
+	}
+	if head.Metadata.Namespace == "" && namespaced(head.Kind) {
+		object = inDefault(object)
 	}
 	in.mirror.seen = nil
 	unknown, err := in.reader.Read(object)
@@ -247,10 +251,54 @@ func (in *input) object(c chunk, object []byte) {
 	}
 	in.objects++
 	in.kinds[head.Kind]++
-	for _, o := range in.mirror.seen {
+	for _, o := range slices.Clone(in.mirror.seen) {
 		for _, wrong := range nonsense(o) {
 			in.bad(Problem{c.file, c.line, name + ": " + wrong, "correct it"})
 		}
+		if t, ok := o.(model.Template); ok && head.Metadata.UID == "" {
+			in.rollOut(t)
+		}
+	}
+}
+
+// namespaced reports whether objects of the kind live in a namespace; of those that we read.
+func namespaced(kind string) bool {
+	return slices.Contains([]string{"Pod", "DaemonSet", "PodDisruptionBudget", "PersistentVolumeClaim", "Deployment", "StatefulSet",
+		"ReplicaSet", "PodTemplate", "CapacityBuffer"}, kind)
+}
+
+// inDefault puts an object that a person wrote where kubectl would put it. An object that is not sound is left as it is.
+func inDefault(object []byte) []byte {
+	var all, meta map[string]json.RawMessage
+	if json.Unmarshal(object, &all) != nil || json.Unmarshal(all["metadata"], &meta) != nil || meta == nil {
+		return object
+	}
+	meta["namespace"] = json.RawMessage(`"default"`)
+	var err error
+	if all["metadata"], err = json.Marshal(meta); err != nil {
+		return object
+	}
+	out, err := json.Marshal(all)
+	if err != nil {
+		return object
+	}
+	return out
+}
+
+// maxRollOut bounds the pods that one workload brings, so that a typing error does not fill the memory.
+const maxRollOut = 100_000
+
+// rollOut makes the pods of a workload that was never in a cluster, as its controller would: what if it were deployed?
+func (in *input) rollOut(t model.Template) {
+	n := min(int(t.Replicas), maxRollOut)
+	for i := range n {
+		p := t.Pod
+		p.Namespace, p.Name, p.UID = t.Namespace, fmt.Sprintf("%s-%d", t.Name, i), ""
+		p.Unschedulable = true
+		in.tell(p)
+	}
+	if n > 0 {
+		in.note(fmt.Sprintf("%s %s/%s was never in a cluster: its %s counted as waiting", t.Kind, t.Namespace, t.Name, count(n, "pod")))
 	}
 }
 

@@ -100,6 +100,9 @@ func (in *input) sold(f File) (map[model.ClassRef]model.Catalog, error) {
 // classes adds the classes that pools name and no file has, with the defaults of the API.
 func (in *input) classes(w model.World) error {
 	for _, p := range w.Pools {
+		if in.objects == 0 && p.Class != worldtext.Ref("default") {
+			continue // a scenario leaves it out on purpose; only the default class needs not be written
+		}
 		if p.Class.Name == "" || slices.ContainsFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class }) {
 			continue
 		}
@@ -111,7 +114,7 @@ func (in *input) classes(w model.World) error {
 		if _, err := in.reader.Read([]byte(object)); err != nil {
 			return fmt.Errorf("default class: %w", err)
 		}
-		if p.Class.Name != "default" || in.objects > 0 { // a text world's default class needs not be written
+		if in.objects > 0 {
 			in.note(fmt.Sprintf("%s is not in the input: a class with default settings is assumed", p.Class))
 		}
 		w = in.world() // two pools may name it

@@ -44,6 +44,10 @@ func (in *input) readText(f File) {
 	if i := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == answerLine }); i >= 0 {
 		lines, scenario = lines[:i], true
 	}
+	if at := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" }); at >= 0 && kubectlTable.MatchString(lines[at]) {
+		in.bad(Problem{f.Name, at + 1, "this is a table for people", "dump with kubectl get … -o yaml"})
+		return
+	}
 	first := true
 	for i, line := range lines {
 		if c := strings.IndexByte(line, '#'); c >= 0 {
@@ -62,6 +66,9 @@ func (in *input) readText(f File) {
 		first = false
 	}
 }
+
+// kubectlTable is the head of what kubectl prints when nobody asks for a format.
+var kubectlTable = regexp.MustCompile(`^(NAMESPACE +)?NAME +[A-Z]`)
 
 // command reads the command of a scenario. One that is not ours only says which decider the scenario was written for.
 func (in *input) command(words []string, at origin) {
@@ -87,9 +94,8 @@ func (in *input) textLine(line string, words []string, at origin) {
 		in.bad(Problem{at.file, at.line, what, advise(line, words, what)})
 		return
 	}
-	if words[0] != "class" {
-		w.Classes = nil // the class that needs not be written is filled in later
-	}
+	// The class that needs not be written is filled in later.
+	w.Classes = slices.DeleteFunc(w.Classes, func(c model.Class) bool { return words[0] != "class" || c.Ref.Name != words[1] })
 	in.take(w, at)
 }
 
