@@ -49,7 +49,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 	f.cells[string(name)] = cs
 	byKey := map[string]*cell{}
 	get := func(values []string) *cell {
-		c := &cell{values: values}
+		c := &cell{values: values, has: newSet(len(d.slots))}
 		if old := byKey[c.key()]; old != nil {
 			return old
 		}
@@ -82,6 +82,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 		}
 		if c := get(values); c != nil {
 			c.slots = append(c.slots, i)
+			c.has.add(int(i))
 		}
 	}
 	for _, s := range d.sellers {

@@ -18,7 +18,7 @@ type classer struct {
 }
 
 // newClasser looks at who asks about whom: the pods to place, and running pods that refuse others.
-func newClasser(lists ...[]model.Pod) *classer {
+func newClasser(lists ...[]*model.Pod) *classer {
 	keys := map[string]bool{}
 	note := func(s *model.Selector) {
 		if s != nil {
@@ -31,8 +31,7 @@ func newClasser(lists ...[]model.Pod) *classer {
 	users := map[string]model.PodKey{}
 	any := false
 	for _, pods := range lists {
-		for i := range pods {
-			p := &pods[i]
+		for _, p := range pods {
 			for _, c := range p.Spread {
 				note(c.Selector)
 			}

@@ -19,10 +19,11 @@ func Decide(in Input) Plan {
 	if len(pods) == 0 {
 		return Plan{}
 	}
+	list := pointers(pods)
 	last := &decision{}
 	for try := range maxAttempts {
 		d := &decision{in: in, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
-		d.run(pods)
+		d.run(list)
 		if !d.again(last) {
 			return d.plan
 		}
@@ -86,6 +87,8 @@ type decision struct {
 	topo    *topology
 	portIPs map[string][]string
 	bundles []*bundle
+	rooms   rooms
+	undo    *undo // nil when nothing is taken back
 	steps   int
 	most    int
 	// caps bounds, per group and cell, how many pods machines may be bought for; learnt from the attempt before.
@@ -97,6 +100,8 @@ type decision struct {
 	fresh, usedLow bool
 	// strict is set on the last attempt: nothing is bought for pods with ties.
 	strict bool
+	// standing is set in pictures: the groups' pods run, and count where they are.
+	standing bool
 	// wishes is set when soft constraints are tried as if they were hard.
 	wishes bool
 }
@@ -104,10 +109,21 @@ type decision struct {
 type capKey struct{ group, cell string }
 
 // run makes one attempt.
-func (d *decision) run(pods []model.Pod) {
+func (d *decision) run(pods []*model.Pod) {
+	d.arrange(pods)
+	d.reusePlanned()
+	d.seatAll()
+	d.buying = d.purchaseGroups()
+	d.buy()
+	d.noteFailures()
+	d.explain()
+}
+
+// arrange turns pods into groups, and the world into slots, sellers and counts.
+func (d *decision) arrange(pods []*model.Pod) {
 	w := &d.in.World
 	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
-	d.groups = newGroups(pods, newClasser(pods, w.Pods))
+	d.groups = newGroups(pods, newClasser(pods, pointers(w.Pods)))
 	names := newDims(d.groups, w.Daemons)
 	for _, g := range d.groups {
 		terms, why, detail := terms(*g.first())
@@ -125,12 +141,7 @@ func (d *decision) run(pods []model.Pod) {
 	d.topo = newTopology(*w)
 	d.notePorts()
 	d.tie(d.slots)
-	d.reusePlanned()
-	d.seatAll()
-	d.buying = d.purchaseGroups()
-	d.buy()
-	d.noteFailures()
-	d.explain()
+	d.rooms = newRooms(d.slots)
 }
 
 // again reports whether another attempt is needed, and notes what it must know.

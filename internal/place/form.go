@@ -127,6 +127,7 @@ type cell struct {
 	values []string // per key; "" = no such label
 	doms   []int32  // per key; -1 = no such label
 	slots  []int32  // capacity that is paid for, in order of preference
+	has    set      // slots, as a set
 	pinned *form    // the form narrowed to the values; nil when nothing can be bought there
 	// sold are, per seller, the offerings on sale there; empty where nil.
 	sold []set

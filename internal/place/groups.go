@@ -25,6 +25,7 @@ type group struct {
 	rules
 	ports []*term
 
+	rank int // position among the groups
 	size vec
 	next int // pods[:next] have a place
 	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
@@ -82,14 +83,9 @@ func (g *group) take(n int) []*model.Pod {
 }
 
 // newGroups sorts pods into groups: important ones first, then large ones (by cpu, then memory), then by the text of the class.
-func newGroups(list []model.Pod, k *classer) []*group {
-	pods := make([]*model.Pod, len(list))
-	sorted := true
-	for i := range list {
-		pods[i] = &list[i]
-		sorted = sorted && (i == 0 || byAge(pods[i-1], pods[i]) <= 0)
-	}
-	if !sorted {
+func newGroups(pods []*model.Pod, k *classer) []*group {
+	if !slices.IsSortedFunc(pods, byAge) {
+		pods = slices.Clone(pods)
 		slices.SortStableFunc(pods, byAge)
 	}
 	byKey := map[string]*group{}
@@ -114,6 +110,17 @@ func newGroups(list []model.Pod, k *classer) []*group {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.requests.CPU, a.requests.CPU),
 			cmp.Compare(b.requests.Memory, a.requests.Memory), strings.Compare(a.key, b.key))
 	})
+	for i, g := range out {
+		g.rank = i
+	}
+	return out
+}
+
+func pointers(list []model.Pod) []*model.Pod {
+	out := make([]*model.Pod, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
 	return out
 }
 

@@ -105,7 +105,7 @@ func (p *packer) repack(d *draft, pick []int, worth []int64) []bin {
 		next = q.rightsize(q.fill(sub, worth), sub)
 	}
 	p.steps = q.steps
-		if !next.better(old) {
+	if !next.better(old) {
 		return nil
 	}
 	return append(keep, next.bins...)

@@ -41,7 +41,7 @@ func (d *decision) seatAll() {
 // option is one cell while a group is seated.
 type seatOption struct {
 	c      *cell
-	at     int // position in c.slots from which on a slot may still take a pod
+	at     int // the slot from which on one may still take a pod
 	offer  offer
 	cap    int // machines' worth of pods that may still be bought here
 	bought int
@@ -132,10 +132,17 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 	if len(g.keys) > 0 && !d.regards(g, o.c.doms) {
 		return -1, false // now; when others have been placed, perhaps
 	}
-	for ; o.at < len(o.c.slots); o.at++ {
-		i := o.c.slots[o.at]
+	for ; o.at < len(d.slots); o.at++ {
+		if o.at = d.rooms.next(o.at, g.size); o.at < 0 {
+			o.at = len(d.slots)
+			break
+		}
+		if !o.c.has.has(o.at) {
+			continue
+		}
+		i := int32(o.at)
 		s := d.slots[i]
-		if s.free.times(g.size, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.attaches(g, s) {
+		if s.free.times(g.size, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) {
 			return i, true
 		}
 	}
@@ -282,8 +289,9 @@ func (d *decision) near(g *group, doms []int32, fresh bool) bool {
 // sit nominates n pods of the group to a slot.
 func (d *decision) sit(g *group, slot int32, n int) {
 	s := d.slots[slot]
+	d.undo.free(slot, s.free)
 	s.free.take(g.size, n)
-	d.attach(g, s)
+	d.rooms.set(int(slot), s.free)
 	d.count(g, d.topo.spots[s.spot].doms, s.spot, n)
 	for _, p := range g.take(n) {
 		d.plan.Fits = append(d.plan.Fits, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
@@ -294,22 +302,22 @@ func (d *decision) sit(g *group, slot int32, n int) {
 func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 	for _, x := range g.matches {
 		if x.elig != nil && (spot == unknown && !x.elig.all && !g.owns(x) || spot >= 0 && x.elig.maybe[spot]) {
-			x.maybe.add(doms[x.key], int32(n))
+			d.undo.add(&x.maybe, doms[x.key], int32(n))
 		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] {
-			x.matched.add(doms[x.key], int32(n))
+			d.undo.add(&x.matched, doms[x.key], int32(n))
 		}
 	}
 	for _, x := range g.anti {
-		x.owners.add(doms[x.key], int32(n))
+		d.undo.add(&x.owners, doms[x.key], int32(n))
 	}
 	if spot == unknown {
 		return
 	}
 	for _, x := range g.ports {
-		x.matched.add(spot, int32(n))
+		d.undo.add(&x.matched, spot, int32(n))
 	}
 	for i, r := range g.spread {
-		if r.term.key != host {
+		if r.term.key != host || n < 0 {
 			continue
 		}
 		if r.term.lim == nil {
@@ -317,6 +325,7 @@ func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 		}
 		lim := d.low(g, i) + r.skew
 		if old, ok := r.term.lim[spot]; !ok || lim < old {
+			d.undo.lim(r.term, spot)
 			r.term.lim[spot] = lim
 		}
 	}
@@ -334,7 +343,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
 			doms := d.topo.spots[s.spot].doms
-			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.attaches(g, s) {
+			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) {
 				d.sit(g, at, 1)
 			}
 		}
@@ -351,7 +360,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
 			if n := g.unseated(); s.free.times(g.size, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
-				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.attaches(g, s) {
+				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) {
 					d.sit(g, at, 1)
 				}
 				return
@@ -574,9 +583,3 @@ func (g *group) join(rel []relation, n int32) {
 		g.host[i].limit = min(g.host[i].limit, r.limit)
 	}
 }
-
-// attaches reports whether the node can attach the volumes of one more pod of the group.
-func (d *decision) attaches(g *group, s *slot) bool { return true }
-
-// attach notes the volumes of pods of the group on the node.
-func (d *decision) attach(g *group, s *slot) {}

@@ -57,6 +57,9 @@ func (t *topology) domain(node string, key int) int32 {
 // placing are pods that run but get a new place: they no longer count where they are.
 func (d *decision) placing() map[model.PodKey]bool {
 	out := map[model.PodKey]bool{}
+	if d.standing {
+		return out
+	}
 	for _, g := range d.groups {
 		for _, p := range g.pods {
 			if p.Node != "" {

@@ -34,7 +34,9 @@ func (t *tally) add(dom, n int32) {
 	if t.n == nil {
 		t.n = map[int32]int32{}
 	}
-	t.n[dom] += n
+	if t.n[dom] += n; t.n[dom] == 0 {
+		delete(t.n, dom)
+	}
 }
 
 // picker picks pods: a selector within namespaces.

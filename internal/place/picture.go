@@ -1,0 +1,208 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Picture is a world arranged for many questions of one kind: what if these nodes were not there? Building one costs about as much as
+// Decide on all pods; a question costs about as much as the pods on the nodes, whatever the size of the cluster. Everything that a
+// question changes is taken back before it is answered. It is not safe for use by several goroutines at once: give each its own.
+type Picture struct {
+	d      *decision
+	on     map[string][]standing
+	slotOf map[string]int32
+}
+
+// standing is pods of one group on one node.
+type standing struct {
+	g    *group
+	pods []*model.Pod
+}
+
+// Answer says where the pods of nodes go when the nodes go.
+type Answer struct {
+	// Fits are pods that fit on capacity that is paid for, Buy the machines to buy for the others, Left the pods without place.
+	Fits []Nomination
+	Buy  []Purchase
+	Left []model.PodKey
+	// Price is the sum over Buy of each purchase's cheapest option.
+	Price model.Price
+}
+
+// NewPicture arranges the world. Input.Pods is not looked at: pods that wait are expected to be placed by Decide.
+func NewPicture(in Input) *Picture {
+	d := &decision{in: in, standing: true}
+	var pods []*model.Pod
+	for i := range in.World.Pods {
+		if p := &in.World.Pods[i]; p.Node != "" && p.Reschedulable() {
+			pods = append(pods, p)
+		}
+	}
+	p := &Picture{d: d, on: map[string][]standing{}, slotOf: map[string]int32{}}
+	d.arrange(pods)
+	for i, s := range d.slots {
+		if s.node != "" {
+			p.slotOf[s.node] = int32(i)
+		}
+	}
+	for _, g := range d.groups {
+		at := map[string]int{}
+		for _, pod := range g.pods {
+			list := p.on[pod.Node]
+			i, ok := at[pod.Node]
+			if !ok {
+				i = len(list)
+				at[pod.Node] = i
+				list = append(list, standing{g: g})
+			}
+			list[i].pods = append(list[i].pods, pod)
+			p.on[pod.Node] = list
+		}
+	}
+	return p
+}
+
+// Without answers what happens when the nodes go, all at once. Pods that nothing places (daemons, pods that leave already) are
+// not asked about. The limits of pools count the nodes as long as they are there.
+func (p *Picture) Without(nodes ...string) Answer {
+	d := p.d
+	d.undo = &undo{d: d}
+	d.plan, d.bundles = Plan{}, nil
+	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
+	all := d.groups
+	defer func() {
+		d.undo.rollback()
+		d.groups, d.undo, d.buying = all, nil, nil
+	}()
+	d.groups = p.take(nodes)
+	for _, s := range d.sellers {
+		if len(s.left) > 0 {
+			left := s.left.clone()
+			defer func() { s.left = left }()
+		}
+	}
+	d.seatAll()
+	d.buying = d.purchaseGroups()
+	d.buy()
+	out := Answer{Fits: d.plan.Fits, Buy: d.plan.Buy, Price: d.plan.Price}
+	slices.SortFunc(out.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
+	for _, g := range append(slices.Clone(d.groups), d.buying...) {
+		for _, pod := range g.pods[g.next+g.asked:] {
+			out.Left = append(out.Left, pod.Key())
+		}
+	}
+	slices.SortFunc(out.Left, compareKeys)
+	return out
+}
+
+// take closes the nodes and takes their pods off, as groups to be seated.
+func (p *Picture) take(nodes []string) []*group {
+	d := p.d
+	byGroup := map[*group]*group{}
+	var out []*group
+	var gone []int32
+	for _, name := range nodes {
+		if slot, ok := p.slotOf[name]; ok {
+			s := d.slots[slot]
+			d.undo.free(slot, s.free)
+			for i := range s.free {
+				s.free[i] = -1
+			}
+			d.rooms.set(int(slot), s.free)
+		}
+		spot, ok := d.topo.spotOf[name]
+		if !ok {
+			continue
+		}
+		gone = append(gone, spot)
+		for _, st := range p.on[name] {
+			if st.g.tied() {
+				d.count(st.g, d.topo.spots[spot].doms, spot, -len(st.pods))
+			}
+			g := byGroup[st.g]
+			if g == nil {
+				c := *st.g
+				g = &c
+				g.pods = nil
+				byGroup[st.g] = g
+				out = append(out, g)
+			}
+			g.pods = append(g.pods, st.pods...)
+		}
+	}
+	for _, g := range out {
+		for _, r := range g.spread {
+			for _, spot := range gone {
+				if r.term.key == host && r.term.matched.at(spot) < noBound/2 {
+					d.undo.add(&r.term.matched, spot, noBound/2) // it is no longer the emptiest
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.rank, b.rank) })
+	return out
+}
+
+// undo remembers what a question changed. A nil *undo remembers nothing.
+type undo struct {
+	d      *decision
+	frees  []oldFree
+	counts []oldCount
+	lims   []oldLim
+}
+
+type oldFree struct {
+	slot int32
+	free vec
+}
+
+type oldCount struct {
+	t      *tally
+	dom, n int32
+}
+
+type oldLim struct {
+	x   *term
+	dom int32
+	lim int32
+	had bool
+}
+
+func (u *undo) free(slot int32, free vec) {
+	if u != nil {
+		u.frees = append(u.frees, oldFree{slot, free.clone()})
+	}
+}
+
+// add counts n pods in a domain.
+func (u *undo) add(t *tally, dom, n int32) {
+	t.add(dom, n)
+	if u != nil {
+		u.counts = append(u.counts, oldCount{t, dom, n})
+	}
+}
+
+func (u *undo) lim(x *term, dom int32) {
+	if u != nil {
+		old, had := x.lim[dom]
+		u.lims = append(u.lims, oldLim{x, dom, old, had})
+	}
+}
+
+func (u *undo) rollback() {
+	for _, f := range slices.Backward(u.frees) {
+		copy(u.d.slots[f.slot].free, f.free)
+		u.d.rooms.set(int(f.slot), f.free)
+	}
+	for _, c := range slices.Backward(u.counts) {
+		c.t.add(c.dom, -c.n)
+	}
+	for _, l := range slices.Backward(u.lims) {
+		if delete(l.x.lim, l.dom); l.had {
+			l.x.lim[l.dom] = l.lim
+		}
+	}
+}
