@@ -51,7 +51,11 @@ func run(ctx context.Context, into string, most int) error {
 	}
 	var tables bytes.Buffer
 	w := io.MultiWriter(os.Stdout, &tables)
-	fmt.Fprintf(w, "Measured on %s. Times are processor time.\n\n", sidebyside.Machine())
+	fmt.Fprintf(w, "Measured on %s. Times are processor time.", sidebyside.Machine())
+	if most > 0 {
+		fmt.Fprintf(w, " Inputs of more than %d pods were left out (-most %d).", most, most)
+	}
+	fmt.Fprint(w, "\n\n")
 	if err := sidebyside.WriteSpeed(w, sidebyside.SpeedInputs(most)); err != nil {
 		return err
 	}
