@@ -97,7 +97,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 			}
 			if c.pinned == nil {
 				if c.pinned = f; len(keys) > 0 {
-					c.pinned = d.forms.pin(f, d.keyNames(keys), c.values, f.size)
+					c.pinned = d.forms.pin(f, d.keyNames(keys), c.values)
 				}
 				c.sold = make([]set, len(d.sellers))
 			}

@@ -20,16 +20,30 @@ func Decide(in Input) Plan {
 		return Plan{}
 	}
 	list := pointers(pods)
+	plain := attempt(in, list, noWishes)
+	if in.Preferences == Ignore || !wished(in.World, list) {
+		return plain.plan
+	}
+	for _, grant := range []granting{allWishes, placeWishes} {
+		if d := attempt(in, list, grant); d.worthIt(plain) {
+			return d.plan
+		}
+	}
+	return plain.plan
+}
+
+// attempt decides under one way to grant wishes.
+func attempt(in Input, pods []*model.Pod, grant granting) *decision {
 	last := &decision{}
 	for try := range maxAttempts {
-		d := &decision{in: in, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
-		d.run(list)
+		d := &decision{in: in, grant: grant, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
+		d.run(pods)
 		if !d.again(last) {
-			return d.plan
+			return d
 		}
 		last = d
 	}
-	return last.plan
+	return last
 }
 
 // maxAttempts bounds how often a decision is made anew because machines that pods counted on could not be bought.
@@ -102,8 +116,8 @@ type decision struct {
 	strict bool
 	// standing is set in pictures: the groups' pods run, and count where they are.
 	standing bool
-	// wishes is set when soft constraints are tried as if they were hard.
-	wishes bool
+	// grant says which wishes are granted as far as possible.
+	grant granting
 }
 
 type capKey struct{ group, cell string }
@@ -216,16 +230,21 @@ func (d *decision) reusePlanned() {
 			if len(promises[g]) > 0 && g.among == nil {
 				d.domains(g, nil) // what is bought is bought: only domains that are there count
 			}
-			promises[g] = slices.DeleteFunc(promises[g], func(x promise) bool {
+			keep := func(x promise) bool {
 				s := d.slots[x.slot]
 				if s.free.times(g.size, 1) == 0 || !s.takes(g.form) || !d.stands(g, d.topo.spots[s.spot].doms, false) {
 					return false
 				}
 				g.pull(x.pod)
 				d.sit(g, x.slot, 1)
-				kept = true
 				return true
-			})
+			}
+			// One may make room for another, and those that come later must not get in between.
+			for before := -1; before != len(promises[g]); {
+				before = len(promises[g])
+				promises[g] = slices.DeleteFunc(promises[g], keep)
+				kept = kept || len(promises[g]) < before
+			}
 		}
 		if !kept {
 			return

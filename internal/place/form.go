@@ -15,6 +15,7 @@ type form struct {
 	id          int
 	terms       []require.Set
 	tolerations [][]model.Toleration // each list must cover the taints: pods that move together all have to
+	picky       bool                 // taints that only discourage count as well
 	// size is set where the answer depends on it: with several alternatives, the one that holds the pods is taken.
 	size vec
 	// lots says, per seller (by index), what it can offer.
@@ -35,6 +36,19 @@ func (f *form) untolerated(taints []model.Taint) (model.Taint, bool) {
 		if x, bad := model.Untolerated(taints, list); bad {
 			return x, true
 		}
+		if x, bad := discouraging(taints, list); f.picky && bad {
+			return x, true
+		}
+	}
+	return model.Taint{}, false
+}
+
+// discouraging returns the first taint that only discourages and is not tolerated.
+func discouraging(taints []model.Taint, list []model.Toleration) (model.Taint, bool) {
+	for _, x := range taints {
+		if x.Effect == model.PreferNoSchedule && !slices.ContainsFunc(list, func(t model.Toleration) bool { return t.Tolerates(x) }) {
+			return x, true
+		}
 	}
 	return model.Taint{}, false
 }
@@ -46,7 +60,25 @@ type forms struct {
 }
 
 func (fs *forms) get(terms []require.Set, tolerations [][]model.Toleration, size vec) *form {
+	return fs.intern(&form{terms: terms, tolerations: tolerations, size: size})
+}
+
+// getPicky is the form of machines without discouraging taints.
+func (fs *forms) getPicky(f *form) *form {
+	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, size: f.size, picky: true})
+}
+
+// like is f with other alternatives.
+func (fs *forms) like(f *form, terms []require.Set) *form {
+	return fs.intern(&form{terms: terms, tolerations: f.tolerations, size: f.size, picky: f.picky})
+}
+
+func (fs *forms) intern(n *form) *form {
+	terms, tolerations, size := n.terms, n.tolerations, n.size
 	var b []byte
+	if n.picky {
+		b = append(b, '!')
+	}
 	for _, t := range terms {
 		b = append(append(b, t.String()...), '\n')
 	}
@@ -69,7 +101,8 @@ func (fs *forms) get(terms []require.Set, tolerations [][]model.Toleration, size
 	}
 	f := fs.byText[string(b)]
 	if f == nil {
-		f = &form{id: len(fs.list), terms: terms, tolerations: tolerations, size: size, cells: map[string]*cells{}}
+		f = n
+		f.id, f.size, f.cells = len(fs.list), size, map[string]*cells{}
 		fs.byText[string(b)] = f
 		fs.list = append(fs.list, f)
 	}
@@ -77,7 +110,7 @@ func (fs *forms) get(terms []require.Set, tolerations [][]model.Toleration, size
 }
 
 // pin narrows f to machines with these values of keys; "" stands for no such label. nil when that contradicts f.
-func (fs *forms) pin(f *form, keys, values []string, size vec) *form {
+func (fs *forms) pin(f *form, keys, values []string) *form {
 	var terms []require.Set
 	for _, t := range f.terms {
 		for i, k := range keys {
@@ -94,7 +127,7 @@ func (fs *forms) pin(f *form, keys, values []string, size vec) *form {
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.get(terms, f.tolerations, size)
+	return fs.like(f, terms)
 }
 
 // merge is the form of machines that suit both.

@@ -24,6 +24,8 @@ type group struct {
 	detail string
 	rules
 	ports []*term
+	wish  []wish // heaviest first; nil unless wishes are granted
+	plain *level // set while the group is seated with wishes: what it asks for without
 
 	rank int // position among the groups
 	size vec

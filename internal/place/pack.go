@@ -120,19 +120,24 @@ func (p *packer) spend(n int) bool {
 // Bounds of the portfolio. Where there is much to pack, one guide is close to the best and the others are not worth their time.
 const (
 	fewPods     = 600
-	greedyShare = 8      // the part of the budget that the packing users know may take
-	polish      = 20_000 // steps for making one draft cheaper, and more per pod
+	thorough    = 400_000 // steps that the exact search may take
+	greedyShare = 8       // the part of the budget that the packing users know may take
+	polish      = 20_000  // steps for making one draft cheaper, and more per pod
 	polishPod   = 4
 )
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
 func (p *packer) pack(want []int) *draft {
-	if d := p.exact(want, p.steps/2); d != nil {
-		return d
-	}
 	total := 0
 	for _, n := range want {
 		total += n
+	}
+	budget := thorough
+	if total > fewPods {
+		budget = polish
+	}
+	if d := p.exact(want, min(p.steps/2, budget)); d != nil {
+		return d
 	}
 	all := p.worths(want)
 	best := p.fill(want, all[2])

@@ -17,6 +17,8 @@ type Input struct {
 	Pods []model.Pod
 	// Limit bounds the work in pattern evaluations; 0 = DefaultLimit. A plan cut short says so.
 	Limit int
+	// Preferences says what wishes are worth; "" = Respect.
+	Preferences Preferences
 	// MaxOptions bounds how many offerings a claim may choose from; 0 = DefaultMaxOptions.
 	MaxOptions int
 }

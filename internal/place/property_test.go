@@ -91,7 +91,9 @@ func (d *drawer) ties() string {
 		d.pick("spread", "", "", "", " spread=zone:1:app=X", " spread=zone:2:app=X", " spread=host:1:app=X", " spread=host:2:app=X spread=zone:1:app=X",
 			" spread=zone:1:app=X:any-affinity", " spread=zone:1:app=X:honor-taints")+
 			d.pick("pods", "", "", "", "", " apart=host:app=X", " apart=zone:app=X", " near=zone:app=X", " near=host:app=X",
-				" apart=host:app=X:default:x"), "X", app)
+				" apart=host:app=X:default:x")+
+			d.pick("wish", "", "", "", "", " spread=zone:1:app=X:soft", " prefer-apart=10:host:app=X", " prefer-near=50:zone:app=X", " prefer-node=100:topology.kubernetes.io/zone:In:2",
+				" prefer-apart=100:zone:app=X prefer-node=1:team:In:b"), "X", app)
 }
 
 func TestEveryPlanPassesTheAudit(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // TestScenarios runs testdata/scenarios: each file's name is the claim that it makes. The commands are
 //
-//	decide [limit=N] [max-options=N] [requirements]   what to do with the world
+//	decide [limit=N] [max-options=N] [ignore-preferences] [requirements]   what to do with the world
 //	options claim=NAME                               what a claim may be launched with
 //	claims                                           the claims to create for the plan
 func TestScenarios(t *testing.T) {
@@ -25,6 +25,9 @@ func TestScenarios(t *testing.T) {
 				d.Fatalf(t, "%v", err)
 			}
 			in := place.Input{World: w}
+			if d.HasArg("ignore-preferences") {
+				in.Preferences = place.Ignore
+			}
 			d.MaybeScanArgs(t, "limit", &in.Limit)
 			d.MaybeScanArgs(t, "max-options", &in.MaxOptions)
 			switch d.Cmd {

@@ -12,9 +12,10 @@ const maxPasses = 8
 
 // part is pods of one group that a machine has to be bought for, in one cell.
 type part struct {
-	g *group
-	c *cell
-	n int
+	g    *group
+	c    *cell
+	n    int
+	host []relation // as they were when the cell was chosen: with the wishes granted there
 }
 
 // seatAll finds a place for every group, one after the other: on capacity that is paid for, or in a cell where a machine can
@@ -47,9 +48,28 @@ type seatOption struct {
 	bought int
 }
 
-// seat places as many pods of the group as the ties allow. Each goes to the best cell at its turn: what is paid for comes
-// first, then the heavier pool, then the cheaper zone, then the emptier one.
+// seat places as many pods of the group as the ties allow, with as many wishes granted as can be.
 func (d *decision) seat(g *group) {
+	base := level{g.form, g.rules}
+	levels := d.levels(g)
+	for i, l := range levels {
+		if g.unseated() == 0 {
+			break
+		}
+		if g.form, g.rules, g.plain = l.form, l.rules, nil; i < len(levels)-1 {
+			g.plain = &base
+		}
+		d.seatLevel(g)
+	}
+	g.plain = nil
+	if g.form, g.rules = base.form, base.rules; len(g.wish) == 0 {
+		d.seatLevel(g)
+	}
+}
+
+// seatLevel places pods of the group. Each goes to the best cell at its turn: what is paid for comes
+// first, then the heavier pool, then the cheaper zone, then the emptier one.
+func (d *decision) seatLevel(g *group) {
 	opts := d.cellsFor(g)
 	if g.nearHost() {
 		d.seatTogether(g, opts)
@@ -58,7 +78,7 @@ func (d *decision) seat(g *group) {
 	}
 	for _, o := range opts {
 		if o.bought > 0 {
-			g.parts = append(g.parts, part{g, o.c, o.bought})
+			g.parts = append(g.parts, part{g, o.c, o.bought, g.host})
 		}
 	}
 }
@@ -112,6 +132,9 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 			reset = true
 			continue
 		}
+		if g.plain != nil && d.paidFor(g) {
+			return // no machine is bought for a wish while there is a place without
+		}
 		if len(opts) == 1 || !g.tied() {
 			n = g.unseated()
 			if len(g.keys) > 0 {
@@ -124,6 +147,18 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 		g.asked += n
 		d.count(g, o.c.doms, unknown, n)
 	}
+}
+
+// paidFor reports whether the next pod of the group has a place on what is paid for, wishes aside.
+func (d *decision) paidFor(g *group) bool {
+	form, rules, among := g.form, g.rules, g.among
+	g.form, g.rules, g.among = g.plain.form, g.plain.rules, nil
+	defer func() { g.form, g.rules, g.among = form, rules, among }()
+	opts := d.cellsFor(g)
+	return slices.ContainsFunc(opts, func(o seatOption) bool {
+		slot, ok := d.candidate(g, &o)
+		return ok && slot >= 0
+	})
 }
 
 // candidate returns the slot of the cell that would take the next pod, or -1 when one would have to be bought; ok is false when
@@ -182,7 +217,7 @@ func (d *decision) crowd(g *group, doms []int32) (own, others int32) {
 // domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and those where a
 // machine can be bought.
 func (d *decision) domains(g *group, opts []seatOption) {
-	g.among = g.among[:0]
+	g.among = make([][]int32, 0, len(g.spread))
 	for _, r := range g.spread {
 		list := r.term.elig.doms[r.term.key]
 		if r.term.key != host {
@@ -235,6 +270,21 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 	}
 	for _, x := range g.anti {
 		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom) > 0 {
+			return false
+		}
+	}
+	for _, x := range g.avoid {
+		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom) > 0 {
+			return false
+		}
+	}
+	for _, x := range g.toward {
+		if x.key == host && fresh {
+			continue // packing does not look at it
+		}
+		dom := doms[x.key]
+		first := x.matched.total == 0 && slices.Contains(g.matches, x)
+		if dom < 0 || x.matched.at(dom) == 0 && !first {
 			return false
 		}
 	}
@@ -562,7 +612,7 @@ func (d *decision) purchaseGroups() []*group {
 				continue
 			}
 			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
-				rules: rules{host: g.host}, cell: p.c, of: g, priority: g.priority})
+				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *group) int {

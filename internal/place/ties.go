@@ -41,7 +41,7 @@ func (d *decision) tie(slots []*slot) {
 	d.countPorts(placing)
 	for _, g := range d.groups {
 		if g.why == "" {
-			d.relate(g)
+			d.relate(&g.rules, g.ports)
 		}
 	}
 }
@@ -148,25 +148,30 @@ func (d *decision) own(g *group) {
 	t, p := d.topo, g.first()
 	var keys []string
 	for _, c := range p.Spread {
-		if c.Hard || d.wishes {
+		if c.Hard {
 			if k := require.Key(c.Key); !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
 		}
 	}
 	slices.Sort(keys)
-	for _, c := range p.Spread {
-		if !c.Hard && !d.wishes {
-			continue
-		}
+	rule := func(c model.Spread, keys []string) spreadRule {
 		e, text := t.eligibleFor(c, g, keys)
 		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
 		x.elig, x.used = e, true
-		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, soft: !c.Hard}
+		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains}
 		if c.Selector.Matches(p.Labels) {
 			r.self = 1
 		}
-		g.spread = append(g.spread, r)
+		return r
+	}
+	for _, c := range p.Spread {
+		if c.Hard {
+			g.spread = append(g.spread, rule(c, keys))
+		}
+	}
+	if d.grant > noWishes {
+		d.wishesOf(g, p, func(c model.Spread) spreadRule { return rule(c, []string{require.Key(c.Key)}) })
 	}
 	for _, x := range p.PodAntiAffinity {
 		y := t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods")
@@ -229,8 +234,8 @@ func (d *decision) countRunning(placing map[model.PodKey]bool) {
 	}
 }
 
-// relate derives from the terms where it matters what happens on one machine, and under which other keys.
-func (d *decision) relate(g *group) {
+// relate derives from the terms of a group where it matters what happens on one machine, and under which other keys.
+func (d *decision) relate(g *rules, ports []*term) {
 	at := map[*term]int{}
 	rel := func(x *term) *relation {
 		i, ok := at[x]
@@ -265,7 +270,6 @@ func (d *decision) relate(g *group) {
 		if x.key == host {
 			y := rel(x)
 			y.limit = min(y.limit, y.adds) // itself, when it is picked
-			y.exclusive = true
 		} else {
 			key(x.key)
 		}
@@ -275,9 +279,22 @@ func (d *decision) relate(g *group) {
 			key(x.key)
 		}
 	}
-	for _, x := range g.ports {
+	for _, x := range g.avoid {
+		if x.key == host {
+			y := rel(x)
+			y.limit = min(y.limit, y.adds)
+		} else {
+			key(x.key)
+		}
+	}
+	for _, x := range g.toward {
+		if x.key != host {
+			key(x.key)
+		}
+	}
+	for _, x := range ports {
 		y := rel(x)
-		y.adds, y.limit, y.exclusive = 1, 1, true
+		y.adds, y.limit = 1, 1
 	}
 	slices.Sort(g.keys)
 }

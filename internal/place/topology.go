@@ -238,12 +238,11 @@ func pickerOf(x model.PodTerm) picker {
 	return picker{x.Selector, x.Namespaces, x.NamespaceSelector}
 }
 
-// spreadRule is one hard (or, on trial, soft) spread constraint of a group.
+// spreadRule is one spread constraint of a group, required or granted.
 type spreadRule struct {
 	term      *term
 	skew, min int32
 	self      int32 // 1 when its own pods count
-	soft      bool
 }
 
 // nearRule is the required pod affinity of a group as a whole: kube-scheduler counts pods that all terms pick.
@@ -254,10 +253,9 @@ type nearRule struct {
 
 // relation is what a pod of a group does to a count on its own machine: it adds, and it bears at most limit.
 type relation struct {
-	term      *term
-	adds      int32
-	limit     int32
-	exclusive bool // limit comes from anti-affinity
+	term  *term
+	adds  int32
+	limit int32
 }
 
 const noBound = int32(1) << 30
@@ -267,13 +265,15 @@ type rules struct {
 	spread  []spreadRule
 	anti    []*term
 	near    nearRule
+	avoid   []*term // wished: not where these are
+	toward  []*term // wished: where these are, under each key
 	matches []*term // terms that pick the group's pods
 	keys    []int   // keys, but host, under which it matters where the pods go
 	host    []relation
 }
 
 func (r *rules) tied() bool {
-	return len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.matches)+len(r.host) > 0
+	return len(r.avoid)+len(r.toward)+len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.matches)+len(r.host) > 0
 }
 
 // eligibleFor returns which machines count for constraint c of a group.
