@@ -239,6 +239,10 @@ func TestConstraints(t *testing.T) {
 			s.pod("a1", "a", "n1", func(p *model.Pod) { p.DeletedAt = worldtext.Epoch() })
 			s.fits(s.pod("a2", "a", "", joins(near(zone, "a"))), "n2")
 		}},
+		{"the first of a kind is bound first", nil, func(s *stage) {
+			s.buy("1", s.pod("a1", "a", "", even), s.pod("a2", "a", "", even))
+			s.buy("2", s.pod("a3", "a", "", even, joins(near(zone, "a"))), s.pod("a4", "a", "", even, joins(near(zone, "a"))))
+		}},
 		{"two who look for each other never start", []Rule{Affinity}, func(s *stage) {
 			s.fits(s.pod("a", "a", "", joins(near(zone, "b"))), "n1")
 			s.fits(s.pod("b", "b", "", joins(near(zone, "a"))), "n1")

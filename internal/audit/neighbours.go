@@ -14,7 +14,8 @@ import (
 // go to the one value going there and shunning the other, which is the worst that can happen to a spread between the two.
 const (
 	maxOutcomes = 64
-	maxOrders   = 4 // orders of binding that are tried before a plan is called stuck
+	maxAlone    = 24 // outcomes in which one machine stands where nobody else does
+	maxOrders   = 5  // orders of binding that are tried before a plan is called stuck
 )
 
 // related reports whether any pod of the plan has a say about its neighbours, or a running pod about any pod of the plan.
@@ -44,8 +45,11 @@ func (a *audit) neighbours() {
 	if len(t.kins) == 0 {
 		return
 	}
-	a.openNeighbours(t)
-	for _, pick := range a.outcomes(t) {
+	outcomes, all := a.alone(t)
+	if !all {
+		a.openNeighbours(t)
+	}
+	for _, pick := range append(a.outcomes(t), outcomes...) {
 		bad := t.play(pick, false)
 		if len(bad) > 0 && slices.ContainsFunc(a.machines, func(m *machine) bool { return m.leaving }) {
 			if gone := t.play(pick, true); len(gone) == 0 {
@@ -125,9 +129,41 @@ func (f *face) domain(key string, m *machine) (string, bool) {
 	return "", false
 }
 
-// openNeighbours checks pods with required pod affinity on machines whose domain is open still. Whatever it turns out to be,
-// what they look for must be there: on the same machine without looking for anything itself, or on a machine that can be
-// nowhere else. Where nothing that they look for is on another machine, playing it through decides.
+// alone lists, for every machine with an open domain whose pods look for others, the outcomes in which it stands in one domain and
+// whoever can is elsewhere. all is false when there are too many to play.
+func (a *audit) alone(t *tallies) (out [][]int, all bool) {
+	done := map[string]bool{}
+	for _, u := range t.units {
+		if u.kin.looks == nil {
+			continue
+		}
+		m := a.machines[u.machine]
+		for _, term := range u.kin.looks.terms {
+			for _, v := range m.values(term.Key) {
+				text := fmt.Sprint(u.machine, term.Key, v)
+				if len(m.values(term.Key)) < 2 || done[text] {
+					continue
+				}
+				if done[text] = true; len(out) == maxAlone {
+					return nil, false
+				}
+				pick := make([]int, len(a.machines))
+				for i, o := range a.machines {
+					pick[i] = max(0, slices.IndexFunc(o.faces, func(f *face) bool {
+						at, ok := f.domain(term.Key, o)
+						return ok && (at == v) == (i == u.machine)
+					}))
+				}
+				out = append(out, pick)
+			}
+		}
+	}
+	return out, true
+}
+
+// openNeighbours checks pods with required pod affinity on machines whose domain is open still, where there are too many of them to play
+// it through. Whatever the domain turns out to be, what they look for must be there: on the same machine without looking for
+// anything itself, or on a machine that can be nowhere else.
 func (a *audit) openNeighbours(t *tallies) {
 	for _, u := range t.units {
 		if u.kin.looks == nil {

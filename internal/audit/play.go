@@ -196,14 +196,27 @@ func (p *play) bindAll(order int) []Finding {
 			free = append(free, u)
 		}
 	}
+	looking := func(u *unit) int { return len(u.kin.pod.PodAffinity) }
 	switch order {
-	case 1:
+	case 0:
+	case 1: // whoever looks for its own kind may have to be the first of it
+		slices.SortStableFunc(asking, func(x, y *unit) int { return looking(y) - looking(x) })
+	case 2:
 		slices.Reverse(asking)
-	case 2: // the most bound first
+	case 3: // the most bound first
 		slices.SortStableFunc(asking, func(x, y *unit) int { return len(y.kin.spreads) - len(x.kin.spreads) })
-	case 3: // whoever looks for nobody first
-		slices.SortStableFunc(asking, func(x, y *unit) int { return len(x.kin.pod.PodAffinity) - len(y.kin.pod.PodAffinity) })
+	case 4: // whoever looks for nobody first
+		slices.SortStableFunc(asking, func(x, y *unit) int { return looking(x) - looking(y) })
+	default: // any other: by chance, but always the same
+		dice := uint64(order)
+		for i := len(asking) - 1; i > 0; i-- {
+			dice = dice*6364136223846793005 + 1442695040888963407
+			j := int(dice>>33) % (i + 1)
+			asking[i], asking[j] = asking[j], asking[i]
+		}
 	}
+	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers.
+	slices.SortStableFunc(asking, func(x, y *unit) int { return raises(x) - raises(y) })
 	for _, u := range asking {
 		p.advance(u)
 		p.goOn()
@@ -224,6 +237,14 @@ func (p *play) bindAll(order int) []Finding {
 		}
 	}
 	return out
+}
+
+// raises is 1 for pods that some spread counts.
+func raises(u *unit) int {
+	if slices.ContainsFunc(u.kin.counted, func(x *tally) bool { return x.rule == Spread }) {
+		return 1
+	}
+	return 0
 }
 
 // advance binds what it can of a unit, and reports where it then waits.
