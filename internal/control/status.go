@@ -48,7 +48,7 @@ func claimsOf(w model.World, ref model.ClassRef) []string {
 }
 
 func (c *Controller) releaseClass(ctx context.Context, class model.Class, users []string) error {
-	if !slices.Contains(class.Finalizers, ready.ClassFinalizer) {
+	if !slices.Contains(class.Finalizers, model.ClassFinalizer) {
 		return nil
 	}
 	if len(users) > 0 {
@@ -71,7 +71,7 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 	}
 	p := kube.ClassPatch{
 		Conditions:        model.Changed(class.Conditions, ready.Class(class, report.Conditions), c.Now()),
-		AddFinalizer:      !slices.Contains(class.Finalizers, ready.ClassFinalizer),
+		AddFinalizer:      !slices.Contains(class.Finalizers, model.ClassFinalizer),
 		Images:            report.Images,
 		KubernetesVersion: report.KubernetesVersion,
 		Annotations:       ready.ClassAnnotations(class),
