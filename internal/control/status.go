@@ -25,8 +25,9 @@ func (c *Controller) classes(ctx context.Context) time.Duration {
 	for i := range w.Classes {
 		class := w.Classes[i]
 		users := claimsOf(w, class.Ref)
-		// The generation is part of the key: an edit is looked at once, not when the old status would be due.
-		key := fmt.Sprintf("class/%s/%d/%t", class.Ref, class.Generation, class.Deleting)
+		// UID and generation are part of the key: an edit, or a new class of an old name, is looked at at once, not when the
+		// old status would be due.
+		key := fmt.Sprintf("class/%s/%s/%d/%t", class.Ref, class.UID, class.Generation, class.Deleting)
 		next = sooner(next, c.others.start(ctx, key, func(ctx context.Context) error {
 			if class.Deleting {
 				return c.releaseClass(ctx, class, users)

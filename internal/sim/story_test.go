@@ -254,5 +254,8 @@ func TestClassStaysAsLongAsClaimsUseIt(t *testing.T) {
 		s.Until("the class is gone after the last claim", 3*time.Minute, func() bool {
 			return len(s.Store.Objects().Classes) == 0 && len(s.Store.Objects().Claims) == 0
 		})
+		s.Store.Put(class())
+		s.Scale("inflate", 1, oneCore())
+		s.Until("a new class of the old name serves at once", time.Minute, s.runs("inflate", 1))
 	})
 }
