@@ -28,7 +28,10 @@ const (
 	TaintUnregistered = "karpenter.sh/unregistered"
 	TaintDisrupted    = "karpenter.sh/disrupted"
 
-	Finalizer = "karpenter.sh/termination"
+	// Finalizer keeps claims and nodes until everything that belongs to them is gone; ClassFinalizer keeps a class of
+	// Azure while claims use it.
+	Finalizer      = "karpenter.sh/termination"
+	ClassFinalizer = "karpenter.azure.com/termination"
 )
 
 // Capacity types, the values of LabelCapacityType.

@@ -23,6 +23,7 @@ type simulateFlags struct {
 	location, catalog, pending string
 	networkPlugin, networkMode string
 	memoryOverhead             float64
+	without                    []string
 }
 
 func (f *simulateFlags) register(cmd *cobra.Command) {
@@ -30,6 +31,7 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.location, "location", "", "take sizes and prices of this Azure region from the built-in table (default: the region of the nodes)")
 	fl.StringVar(&f.catalog, "catalog", "", "take sizes and prices from a file of type lines")
 	fl.StringVar(&f.pending, "pending", "", "which pods without a node wait for one: all, or unschedulable (those that kube-scheduler has tried) (default all)")
+	fl.StringArrayVar(&f.without, "without", nil, "do without this node: what if it left? May be given more than once")
 	fl.StringVar(&f.networkPlugin, "network-plugin", "azure", "the cluster's network plugin: azure or none; it decides how many pods a machine takes")
 	fl.StringVar(&f.networkMode, "network-plugin-mode", "overlay", "overlay, or empty for addresses of the subnet")
 	fl.Float64Var(&f.memoryOverhead, "vm-memory-overhead-percent", 0.075, "share of a machine's memory that the hypervisor keeps")
@@ -37,7 +39,7 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 
 // answer reads the world and decides.
 func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
-	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending)}
+	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Without: f.without}
 	var errs []error
 	for _, name := range names {
 		file, err := readInput(stdin, name)
@@ -122,6 +124,7 @@ make one world; an object in a later file takes the place of its namesake in an 
 		Example: `  kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml > dump.yaml
   karpenter simulate dump.yaml
   karpenter simulate dump.yaml another-nodepool.yaml      # what if there were one more pool?
+  karpenter simulate dump.yaml --without aks-node-1       # what if that node left?
   kubectl get nodes,pods,nodepools -A -o json | karpenter simulate - --location westeurope`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/audit"
@@ -16,18 +18,17 @@ type provisioner struct {
 	*Controller
 	window window
 	seen   map[string]bool // UIDs of pods that were waiting at the last look
-	real   bool            // some of them were real pods
-	bound  int             // pods on nodes at the last look
-	then   int             // and when the last plan was made
-	last   time.Time       // when it was made
+	last   time.Time       // when the last plan was made
+	about  uint64          // fingerprint of what it was made from
 }
 
-// replan is how often a plan is made again while pods wait: the machine that a plan counted on may have failed, and pods
-// that fitted nowhere may fit now. A plan in which nothing changed buys nothing.
-const replan = time.Second
-
-// replanBuffers is replan while only pods wait that stand for reserved room, and no pod came or went.
-const replanBuffers = 10 * time.Second
+// How soon a plan is made again while pods wait: soon when what a plan is made from has changed (the machine that the last
+// one counted on may have failed, what was sold out may be back), seldom when nothing has. A plan in which nothing
+// changed buys nothing, so this is about work, not about harm.
+const (
+	replanChanged = time.Second
+	replanSame    = 10 * time.Second
+)
 
 func (c *Controller) provisioner() *provisioner {
 	return &provisioner{Controller: c, seen: map[string]bool{}}
@@ -37,30 +38,56 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 	now := p.Now()
 	w := p.World.Snapshot()
 	fresh := p.fresh(w)
+	p.Observe.Waiting(len(p.seen))
 	p.window.observe(now, fresh)
 	wait, open := p.window.wait(now, p.Settings.BatchIdle, p.Settings.BatchMax)
-	switch {
-	case open && wait > 0:
+	about := planInputs(w)
+	if !open {
+		if len(p.seen) == 0 {
+			return 0
+		}
+		every := replanSame
+		if about != p.about {
+			every = replanChanged
+		}
+		wait = p.last.Add(every).Sub(now)
+	}
+	if wait > 0 {
 		return wait
-	case !open && len(p.seen) == 0:
-		return 0
-	case !open && now.Sub(p.last) < p.again():
-		return p.again() - now.Sub(p.last)
 	}
 	p.window.close()
-	p.last, p.then = now, p.bound
+	p.last, p.about = now, about
 	p.plan(ctx, w)
-	return p.again()
+	return replanChanged
 }
 
-// again is after how long a plan is made again. Pods that stand for reserved room always wait: nobody is kept waiting with
-// them, and a plan per second for ever would be a price for having them. But when pods came or went, somebody may have
-// taken the room.
-func (p *provisioner) again() time.Duration {
-	if p.real || p.bound != p.then {
-		return replan
+// planInputs is a fingerprint of what, beside the waiting pods, a plan is made from. It leaves out what changes with every
+// heartbeat.
+func planInputs(w model.World) uint64 {
+	h := fnv.New64a()
+	for i := range w.Pools {
+		p := &w.Pools[i]
+		fmt.Fprintln(h, p.Name, p.Generation, p.Ready(), p.Deleting)
 	}
-	return replanBuffers
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		fmt.Fprintln(h, c.Name, c.ProviderID, c.Deleting(), c.Is(model.Initialized))
+	}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		fmt.Fprintln(h, n.Name, n.Taints, n.Cordoned, n.Deleting(), n.Ready, n.Allocatable)
+	}
+	bound := 0
+	for i := range w.Pods {
+		if w.Pods[i].Node != "" && !w.Pods[i].Terminal {
+			bound++
+		}
+	}
+	for i := range w.Classes {
+		fmt.Fprintln(h, w.Classes[i].Ref, w.Classes[i].Ready(), w.Catalogs[w.Classes[i].Ref].Epoch)
+	}
+	fmt.Fprintln(h, bound, len(w.Daemons))
+	return h.Sum64()
 }
 
 // fresh counts the waiting pods that this pass is the first to see, and forgets pods that no longer wait.
@@ -68,16 +95,11 @@ func (p *provisioner) fresh(w model.World) int {
 	waiting := map[string]bool{}
 	leaving := leavingNodes(w)
 	n := 0
-	p.real, p.bound = false, 0
 	for _, x := range w.Pods {
-		if x.Node != "" && !x.Terminal {
-			p.bound++
-		}
 		if !x.Provisionable() && !(leaving[x.Node] && x.Reschedulable()) {
 			continue
 		}
 		waiting[x.UID] = true
-		p.real = p.real || !x.Virtual
 		if !p.seen[x.UID] {
 			n++
 		}

@@ -25,8 +25,9 @@ func (c *Controller) classes(ctx context.Context) time.Duration {
 	for i := range w.Classes {
 		class := w.Classes[i]
 		users := claimsOf(w, class.Ref)
-		// The generation is part of the key: an edit is looked at once, not when the old status would be due.
-		key := fmt.Sprintf("class/%s/%d/%t", class.Ref, class.Generation, class.Deleting)
+		// UID and generation are part of the key: an edit, or a new class of an old name, is looked at at once, not when the
+		// old status would be due.
+		key := fmt.Sprintf("class/%s/%s/%d/%t", class.Ref, class.UID, class.Generation, class.Deleting)
 		next = sooner(next, c.others.start(ctx, key, func(ctx context.Context) error {
 			if class.Deleting {
 				return c.releaseClass(ctx, class, users)
@@ -48,7 +49,7 @@ func claimsOf(w model.World, ref model.ClassRef) []string {
 }
 
 func (c *Controller) releaseClass(ctx context.Context, class model.Class, users []string) error {
-	if !slices.Contains(class.Finalizers, ready.ClassFinalizer) {
+	if !slices.Contains(class.Finalizers, model.ClassFinalizer) {
 		return nil
 	}
 	if len(users) > 0 {
@@ -71,7 +72,7 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 	}
 	p := kube.ClassPatch{
 		Conditions:        model.Changed(class.Conditions, ready.Class(class, report.Conditions), c.Now()),
-		AddFinalizer:      !slices.Contains(class.Finalizers, ready.ClassFinalizer),
+		AddFinalizer:      !slices.Contains(class.Finalizers, model.ClassFinalizer),
 		Images:            report.Images,
 		KubernetesVersion: report.KubernetesVersion,
 		Annotations:       ready.ClassAnnotations(class),

@@ -6,6 +6,7 @@ package observe
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -29,6 +30,10 @@ type Recorder struct {
 	events  Announcer
 	log     logr.Logger
 	metrics *Metrics
+
+	// mu guards the field below.
+	mu   sync.Mutex
+	last [4]int // what the last plan that was logged came to
 }
 
 // New makes a recorder. All three are required.
@@ -43,16 +48,24 @@ func (r *Recorder) say(about model.Object, typ kube.EventType, reason, format st
 // WatchLost counts a broken connection to the API server.
 func (r *Recorder) WatchLost() { r.metrics.watchLost.Inc() }
 
+// Waiting shows how many pods wait for a place.
+func (r *Recorder) Waiting(pods int) { r.metrics.queueDepth.Set(float64(pods)) }
+
 // Planned notes a plan and how long making it took.
 func (r *Recorder) Planned(p place.Plan, took time.Duration) {
 	r.metrics.planSeconds.Observe(took.Seconds())
 	r.metrics.unschedulable.Set(float64(len(p.Left)))
-	r.metrics.queueDepth.Set(0)
 	placed := len(p.Fits)
 	for _, b := range p.Buy {
 		placed += len(b.Pods)
 	}
-	if placed+len(p.Left) == 0 {
+	// While pods wait a plan is made again and again; it is worth a line only when it says something new.
+	sum := [4]int{placed, len(p.Buy), len(p.Fits), len(p.Left)}
+	r.mu.Lock()
+	same := sum == r.last
+	r.last = sum
+	r.mu.Unlock()
+	if placed+len(p.Left) == 0 || same && len(p.Buy) == 0 {
 		return
 	}
 	r.log.Info("planned", "pods", placed, "nodeclaims", len(p.Buy), "nominated", len(p.Fits), "left", len(p.Left),

@@ -204,9 +204,6 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-// ClassFinalizer keeps a class while claims use it. Source: the published AKSNodeClass behaviour.
-const ClassFinalizer = "karpenter.azure.com/termination"
-
 // Annotations of the drift hash on an AKSNodeClass.
 const (
 	annotationClassHash        = "karpenter.azure.com/aksnodeclass-hash"

@@ -239,3 +239,23 @@ func TestMachineThatNobodyOrderedIsTakenAway(t *testing.T) {
 		s.Until("nothing is left", 15*time.Minute, s.nothingLeft)
 	})
 }
+
+func TestClassStaysAsLongAsClaimsUseIt(t *testing.T) {
+	Run(t, Config{}, func(s *Sim) {
+		s.furnish()
+		s.Scale("inflate", 1, oneCore())
+		s.Until("it runs", 2*time.Minute, s.runs("inflate", 1))
+		s.Store.DeleteClass(class().Ref)
+		s.Pass(time.Minute)
+		if n := len(s.Store.Objects().Classes); n != 1 {
+			t.Fatalf("%d classes left while a claim uses one", n)
+		}
+		s.Scale("inflate", 0, oneCore())
+		s.Until("the class is gone after the last claim", 3*time.Minute, func() bool {
+			return len(s.Store.Objects().Classes) == 0 && len(s.Store.Objects().Claims) == 0
+		})
+		s.Store.Put(class())
+		s.Scale("inflate", 1, oneCore())
+		s.Until("a new class of the old name serves at once", time.Minute, s.runs("inflate", 1))
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	// Location is the region whose offerings to take when no file says what can be bought; "" means that of the nodes.
 	Location string
 	Pending  Pending // "" means what the scenario says, else PendingAll
+	// Without names nodes to do without: what if they left?
+	Without []string
 	// Locations are the regions that Offerings knows.
 	Locations []string
 	// Offerings sells for one class. It is called only when no file says what can be bought.
@@ -70,6 +73,9 @@ func World(ctx context.Context, o Options) (w model.World, notes []string, err e
 	w = in.world()
 	in.ready(w)
 	in.namespaces(w)
+	if err := in.without(w, o.Without); err != nil {
+		return model.World{}, nil, err
+	}
 	if err := in.pending(w, o.Pending); err != nil {
 		return model.World{}, nil, err
 	}
@@ -78,7 +84,67 @@ func World(ctx context.Context, o Options) (w model.World, notes []string, err e
 	}
 	w = in.world()
 	in.anywhere(&w)
+	in.stuck(w, o.Without)
 	return w, in.notes, nil
+}
+
+// without lets nodes leave: their pods look for another place, as those of a node that is being deleted.
+func (in *input) without(w model.World, names []string) error {
+	var bad []Problem
+	for _, name := range names {
+		i := slices.IndexFunc(w.Nodes, func(n model.Node) bool { return n.Name == name })
+		if i < 0 {
+			bad = append(bad, Problem{What: fmt.Sprintf("without: there is no node %q", name), Do: "name a node of the input"})
+			continue
+		}
+		n := w.Nodes[i]
+		n.DeletedAt = worldtext.Epoch() // any time will do
+		in.tell(n)
+	}
+	if len(bad) > 0 {
+		return &Invalid{bad}
+	}
+	return nil
+}
+
+// stuck says what the leaving nodes cost now, and which of their pods may not leave.
+func (in *input) stuck(w model.World, names []string) {
+	moves := map[model.PodKey]bool{}
+	for _, p := range place.Waiting(w) {
+		moves[p.Key()] = true
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(w.Nodes, func(n model.Node) bool { return n.Name == name })
+		if price, ok := priceOf(w, w.Nodes[i]); ok {
+			in.note(fmt.Sprintf("without node %s, which costs %s", name, price))
+		} else {
+			in.note(fmt.Sprintf("without node %s, whose price is not known", name))
+		}
+		var stay []string
+		for _, p := range w.Pods {
+			if p.Node == name && p.Reschedulable() && !moves[p.Key()] {
+				stay = append(stay, p.Key().String())
+			}
+		}
+		if len(stay) > 0 {
+			in.note(fmt.Sprintf("pods that may not leave node %s (do-not-disrupt, or a budget that allows nobody to go): %s", name, some(stay, maxNamed)))
+		}
+	}
+}
+
+// priceOf is what a node costs by the catalogue of its pool.
+func priceOf(w model.World, n model.Node) (model.Price, bool) {
+	i := slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == n.Labels[model.LabelPool] })
+	if i < 0 {
+		return 0, false
+	}
+	t, _ := w.Catalog(w.Pools[i].Name, w.Pools[i].Class).Type(n.Labels[model.LabelInstanceType])
+	for _, o := range t.Offerings {
+		if o.Zone == n.Labels[model.LabelZone] && o.CapacityType == n.Labels[model.LabelCapacityType] {
+			return o.Price, true
+		}
+	}
+	return 0, false
 }
 
 // sold reads the catalogue that was given beside the world. Its problems become those of the input.

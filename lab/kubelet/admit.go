@@ -11,6 +11,12 @@ import (
 // refusal is why a kubelet does not take a pod that is bound to it; the zero value is none.
 type refusal struct{ reason, message string }
 
+// The reasons that depend on the node object, as a kubelet writes them.
+const (
+	reasonAffinity = "NodeAffinity"
+	reasonTaint    = "TaintToleration"
+)
+
 // status is what a kubelet writes on a pod it does not take.
 func (r refusal) status() corev1.PodStatus {
 	return corev1.PodStatus{Phase: corev1.PodFailed, Reason: r.reason, Message: "Pod was rejected: " + r.message}
@@ -25,19 +31,24 @@ func podRequests(pod *corev1.Pod) corev1.ResourceList {
 // affinity, and taints with effect NoExecute (other taints are the scheduler's business). It does not make room for
 // critical pods by evicting others: the scheduler does that earlier.
 func (m *machine) admit(p *podRun) refusal {
+	if why := m.fits(p); why.reason != "" {
+		return why
+	}
 	node := m.host.node(m.Name)
 	if node == nil {
 		node = m.node.object
 	}
-	if why := m.fits(p); why.reason != "" {
-		return why
-	}
+	return suits(p, node)
+}
+
+// suits checks what a kubelet reads from its node object.
+func suits(p *podRun, node *corev1.Node) refusal {
 	if ok, err := nodeaffinity.GetRequiredNodeAffinity(p.pod).Match(node); !ok || err != nil {
-		return refusal{"NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"}
+		return refusal{reasonAffinity, "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"}
 	}
 	for _, t := range node.Spec.Taints {
 		if t.Effect == corev1.TaintEffectNoExecute && !tolerated(p.pod, t) {
-			return refusal{"TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"}
+			return refusal{reasonTaint, "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"}
 		}
 	}
 	return refusal{}

@@ -180,6 +180,10 @@ func (m *machine) act(ctx context.Context, p *podRun, now time.Time) {
 			m.noteCilium()
 		}
 	case rejected:
+		if m.changedMind(ctx, p) {
+			p.step, p.due = starting, now.Add(m.host.cfg.PodStart)
+			break
+		}
 		if err = m.write(ctx, p, p.refusal.status()); err == nil {
 			p.step = ended
 			m.log.say("pod %s/%s rejected: %s", p.pod.Namespace, p.pod.Name, p.refusal.message)
@@ -191,6 +195,16 @@ func (m *machine) act(ctx context.Context, p *podRun, now time.Time) {
 		}
 	}
 	m.acted(p, before, err, now)
+}
+
+// changedMind reads the node anew before a pod is rejected for what the node says of itself: the scheduler may have seen a
+// taint go that this machine's watch has not. Source: kubelet's admission asks the API server again in this case.
+func (m *machine) changedMind(ctx context.Context, p *podRun) bool {
+	if p.refusal.reason != reasonAffinity && p.refusal.reason != reasonTaint {
+		return false
+	}
+	node, err := m.kube.core.Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+	return err == nil && suits(p, node).reason == ""
 }
 
 // acted deals with the outcome of a write: a pod that is not there any more is forgotten, anything else is tried again.

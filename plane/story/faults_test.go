@@ -134,3 +134,39 @@ func TestBadInputIsRefusedWithWords(t *testing.T) {
 		return strings.Contains(out, "linuxOSConfig.sysctls")
 	})
 }
+
+// TestDeletingPoolsAndClaims deletes what users delete: a NodeClaim takes its node with it and its pods move; a NodePool
+// takes all its nodes with it.
+func TestDeletingPoolsAndClaims(t *testing.T) {
+	l := up(t, "--boot-time", "0s")
+	l.apply("general-purpose.yaml")
+	l.apply("inflate.yaml")
+	l.scale("inflate", 3)
+	l.until("all three pods run", 2*time.Minute, func() bool { return l.running("inflate", 3) })
+
+	gone := l.claims()[0].Name
+	l.do("kubectl", "delete", "nodeclaim", gone, "--wait=false")
+	l.until("the deleted NodeClaim is gone with its machine", 3*time.Minute, func() bool {
+		for _, c := range l.claims() {
+			if c.Name == gone {
+				return false
+			}
+		}
+		for _, r := range l.resources() {
+			if strings.Contains(r.Name, gone) {
+				return false
+			}
+		}
+		return true
+	})
+	l.until("its pods run elsewhere", 3*time.Minute, func() bool { return l.running("inflate", 3) })
+
+	l.do("kubectl", "delete", "nodepool", "general-purpose", "--wait=false")
+	l.until("the deleted NodePool took all its nodes with it", 3*time.Minute, l.nothingLeft)
+	l.do("kubectl", "delete", "aksnodeclass", "default")
+	if out := l.do("kubectl", "get", "nodepools,aksnodeclasses", "-o", "name"); out != "" {
+		t.Errorf("still there: %s", out)
+	}
+	l.apply("general-purpose.yaml")
+	l.until("the pods run on a new pool of the same name", 3*time.Minute, func() bool { return l.running("inflate", 3) })
+}

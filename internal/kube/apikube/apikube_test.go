@@ -261,6 +261,7 @@ func TestEventsAreSaidOnceAndNeverHoldUp(t *testing.T) {
 			say("Many", fmt.Sprint(i))
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait() // also what orders the publisher's writes before our reads
 		// The publisher may take a burst off the queue while it is being filled, and then has to wait.
 		if n := len(got) - 3; n < eventQueue || n > eventQueue+eventBurst+1 {
 			t.Errorf("%d of many events were published, want what the queue holds, %d, and at most a burst more", n, eventQueue)

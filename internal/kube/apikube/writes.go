@@ -54,7 +54,7 @@ func (s *Store) CreateClaim(ctx context.Context, c model.Claim) (model.Claim, er
 func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) error {
 	meta := part[*karpv1.NodeClaim]{edit: func(o *karpv1.NodeClaim) {
 		o.Labels, o.Annotations = merged(o.Labels, p.Labels), merged(o.Annotations, p.Annotations)
-		o.Finalizers = finalizers(o.Finalizers, p.AddFinalizer, p.DropFinalizer)
+		o.Finalizers = finalizers(o.Finalizers, model.Finalizer, p.AddFinalizer, p.DropFinalizer)
 	}}
 	status := part[*karpv1.NodeClaim]{status: true, edit: func(o *karpv1.NodeClaim) { claimStatus(o, p, time.Now()) }}
 	parts := []part[*karpv1.NodeClaim]{meta, status}
@@ -100,7 +100,7 @@ func (s *Store) DeleteClaim(ctx context.Context, name string) error {
 func (s *Store) PatchNode(ctx context.Context, name string, p kube.NodePatch) error {
 	edit := func(o *corev1.Node) {
 		o.Labels, o.Annotations = merged(o.Labels, p.Labels), merged(o.Annotations, p.Annotations)
-		o.Finalizers = finalizers(o.Finalizers, p.AddFinalizer, p.DropFinalizer)
+		o.Finalizers = finalizers(o.Finalizers, model.Finalizer, p.AddFinalizer, p.DropFinalizer)
 		o.Spec.Taints = retaint(o.Spec.Taints, p.AddTaints, p.DropTaints)
 		owned := slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == types.UID(p.OwnerUID) })
 		if p.OwnerUID != "" && !owned {
@@ -152,7 +152,7 @@ func (s *Store) PatchClass(ctx context.Context, ref model.ClassRef, p kube.Class
 	}
 	meta := part[*v1beta1.AKSNodeClass]{edit: func(o *v1beta1.AKSNodeClass) {
 		o.Annotations = merged(o.Annotations, p.Annotations)
-		o.Finalizers = finalizers(o.Finalizers, p.AddFinalizer, p.DropFinalizer)
+		o.Finalizers = finalizers(o.Finalizers, model.ClassFinalizer, p.AddFinalizer, p.DropFinalizer)
 	}}
 	status := part[*v1beta1.AKSNodeClass]{status: true, edit: func(o *v1beta1.AKSNodeClass) {
 		if len(p.Conditions) > 0 {
@@ -184,12 +184,12 @@ func merged(old, patch map[string]string) map[string]string {
 	return out
 }
 
-func finalizers(list []string, adding, dropping bool) []string {
-	if adding && !slices.Contains(list, model.Finalizer) {
-		list = append(slices.Clone(list), model.Finalizer)
+func finalizers(list []string, ours string, adding, dropping bool) []string {
+	if adding && !slices.Contains(list, ours) {
+		list = append(slices.Clone(list), ours)
 	}
 	if dropping {
-		list = slices.DeleteFunc(slices.Clone(list), func(f string) bool { return f == model.Finalizer })
+		list = slices.DeleteFunc(slices.Clone(list), func(f string) bool { return f == ours })
 	}
 	return list
 }

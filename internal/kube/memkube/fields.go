@@ -37,19 +37,22 @@ func add(list []string, v string) []string {
 	return append(slices.Clone(list), v)
 }
 
-// finalizers adds and drops ours. An object that is going takes no new finalizer.
-func finalizers(list []string, adding, dropping, deleting bool) ([]string, error) {
-	if adding && !slices.Contains(list, model.Finalizer) {
-		if deleting {
+// finalizers adds and drops ours as the patch asks. An object that is going takes no new finalizer.
+func finalizers(list []string, ours string, p ask) ([]string, error) {
+	if p.add && !slices.Contains(list, ours) {
+		if p.deleting {
 			return nil, kube.Errorf(kube.Invalid, "no new finalizer for an object that is being deleted")
 		}
-		list = add(list, model.Finalizer)
+		list = add(list, ours)
 	}
-	if dropping {
-		list = slices.DeleteFunc(slices.Clone(list), func(f string) bool { return f == model.Finalizer })
+	if p.drop {
+		list = slices.DeleteFunc(slices.Clone(list), func(f string) bool { return f == ours })
 	}
 	return list, nil
 }
+
+// ask is what a patch wants of the finalizers, and whether the object is being deleted.
+type ask struct{ add, drop, deleting bool }
 
 // conditions sets each condition; the transition time moves only when the status does.
 func conditions(list, patch []model.Condition, generation int64) []model.Condition {

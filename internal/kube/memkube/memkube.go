@@ -124,7 +124,7 @@ func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) 
 		if !ok || p.UID != "" && p.UID != c.UID {
 			return kube.Errorf(kube.NotFound, "patch claim %s: no such claim", name)
 		}
-		fin, err := finalizers(c.Finalizers, p.AddFinalizer, p.DropFinalizer, c.Deleting())
+		fin, err := finalizers(c.Finalizers, model.Finalizer, ask{p.AddFinalizer, p.DropFinalizer, c.Deleting()})
 		if err != nil {
 			return fmt.Errorf("patch claim %s: %w", name, err)
 		}
@@ -192,7 +192,7 @@ func (s *Store) PatchNode(ctx context.Context, name string, p kube.NodePatch) er
 		if !ok || p.UID != "" && p.UID != n.UID {
 			return kube.Errorf(kube.NotFound, "patch node %s: no such node", name)
 		}
-		fin, err := finalizers(n.Finalizers, p.AddFinalizer, p.DropFinalizer, n.Deleting())
+		fin, err := finalizers(n.Finalizers, model.Finalizer, ask{p.AddFinalizer, p.DropFinalizer, n.Deleting()})
 		if err != nil {
 			return fmt.Errorf("patch node %s: %w", name, err)
 		}
@@ -265,7 +265,7 @@ func (s *Store) PatchClass(ctx context.Context, ref model.ClassRef, p kube.Class
 		if !ok {
 			return kube.Errorf(kube.NotFound, "patch class %s: no such class", ref)
 		}
-		fin, err := finalizers(c.Finalizers, p.AddFinalizer, p.DropFinalizer, c.Deleting)
+		fin, err := finalizers(c.Finalizers, model.ClassFinalizer, ask{p.AddFinalizer, p.DropFinalizer, c.Deleting})
 		if err != nil {
 			return fmt.Errorf("patch class %s: %w", ref, err)
 		}

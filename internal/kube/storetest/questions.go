@@ -233,6 +233,9 @@ func classStatus(t *testing.T, w World) {
 		Conditions: []model.Condition{{Type: model.Ready, Status: model.True, Reason: model.Ready, ObservedGeneration: before.Generation}},
 	}))
 	got := see(t, b.p, before, func(c model.Class) bool { return c.Ready() && len(c.Finalizers) == 1 })
+	if got.Finalizers[0] != model.ClassFinalizer {
+		t.Errorf("finalizers %v: a class has its cloud's own", got.Finalizers)
+	}
 	if !reflect.DeepEqual(got.Images, images) || got.KubernetesVersion != "1.37.1" || got.Annotations["note"] != "x" {
 		t.Errorf("status says %+v, %q, annotations %v", got.Images, got.KubernetesVersion, got.Annotations)
 	}
