@@ -12,14 +12,13 @@ import (
 // need them, the pods of nodes that are leaving. Cost: about O(pods log pods + running pods + pools × offerings × forms + search), the
 // search bounded by Input.Limit.
 func Decide(in Input) Plan {
-	pods := in.Pods
-	if len(pods) == 0 {
-		pods = Waiting(in.World)
+	list := pointers(in.Pods)
+	if len(list) == 0 {
+		list = waiting(&in.World)
 	}
-	if len(pods) == 0 {
+	if len(list) == 0 {
 		return Plan{}
 	}
-	list := pointers(pods)
 	plain := attempt(in, list, noWishes)
 	if in.Preferences == Ignore || !wished(in.World, list) {
 		return plain.plan
@@ -53,6 +52,15 @@ const maxAttempts = 5
 // The latter are left out while nothing may move them (do-not-disrupt, or a disruption budget that allows nobody to
 // go): a machine bought for them would stand empty, be removed, and be bought again.
 func Waiting(w model.World) []model.Pod {
+	var out []model.Pod
+	for _, p := range waiting(&w) {
+		out = append(out, *p)
+	}
+	return out
+}
+
+// waiting is Waiting without copies of the pods.
+func waiting(w *model.World) []*model.Pod {
 	leaving := map[string]bool{}
 	byProvider := map[string]bool{}
 	for _, c := range w.Claims {
@@ -61,15 +69,30 @@ func Waiting(w model.World) []model.Pod {
 			byProvider[c.ProviderID] = c.ProviderID != ""
 		}
 	}
-	for _, n := range w.Nodes {
-		if n.Deleting() || byProvider[n.ProviderID] {
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Deleting() || byProvider[n.ProviderID] {
 			leaving[n.Name] = true
 		}
 	}
-	stuck := map[model.PodKey]bool{}
-	ready := map[model.PodKey]bool{}
-	for _, p := range w.Pods {
-		ready[p.Key()] = p.PodReady
+	var stuck map[model.PodKey]bool
+	if len(leaving) > 0 {
+		stuck = unmovable(w)
+	}
+	var out []*model.Pod
+	for i := range w.Pods {
+		p := &w.Pods[i]
+		if p.Node == "" && p.Provisionable() || p.Node != "" && leaving[p.Node] && p.Reschedulable() && p.DoNotDisrupt != "true" && !stuck[p.Key()] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// unmovable lists pods that a disruption budget keeps where they are.
+func unmovable(w *model.World) map[model.PodKey]bool {
+	ready, stuck := map[model.PodKey]bool{}, map[model.PodKey]bool{}
+	for i := range w.Pods {
+		ready[w.Pods[i].Key()] = w.Pods[i].PodReady
 	}
 	for _, b := range w.PDBs {
 		if b.Allowed > 0 {
@@ -79,14 +102,7 @@ func Waiting(w model.World) []model.Pod {
 			stuck[k] = stuck[k] || !b.AlwaysAllowUnready || ready[k]
 		}
 	}
-	var out []model.Pod
-	for _, p := range w.Pods {
-		moving := p.Node != "" && leaving[p.Node] && p.Reschedulable() && p.DoNotDisrupt != "true" && !stuck[p.Key()]
-		if p.Provisionable() || moving {
-			out = append(out, p)
-		}
-	}
-	return out
+	return stuck
 }
 
 // decision is one run of Decide.

@@ -18,6 +18,11 @@ func (p *packer) exact(want []int, budget int) *draft {
 			return nil
 		}
 	}
+	// Choices are compared with each other first; that is work too.
+	if budget -= len(p.choices) * len(p.choices) / 64; budget <= 0 {
+		p.steps -= 1 + len(p.choices)/8
+		return nil
+	}
 	e := &search{packer: p, budget: min(budget, p.steps), memo: map[string]answer{}, want: want}
 	e.options = e.trim()
 	start := e.budget

@@ -47,6 +47,9 @@ type filler struct {
 	room   vec
 	need   vec
 	active []int32
+	// from is, per lane, the first group that may still go on; valid where seen is now.
+	from []int32
+	seen []int
 }
 
 // pattern is a way to fill a machine, the cheapest choice that holds it, and what it is worth.
@@ -141,6 +144,7 @@ func (p *packer) newFiller(want []int, worth []int64) *filler {
 		n: make([]int32, p.knots), lim: make([]int32, p.knots), mark: make([]int, p.knots), used: make([]int, len(want)),
 		room: make(vec, len(p.choices[0].room)), need: make(vec, len(p.choices[0].room))}
 	f.layLanes()
+	f.from, f.seen = make([]int32, len(f.lanes)), make([]int, len(f.lanes))
 	kinds := make([]set, 0, 8)
 	lists := map[string]int{}
 	var shared [][]int32
@@ -316,7 +320,7 @@ func (f *filler) next() (best, many int) {
 	score := -1.0
 	keep := f.active[:0]
 	for _, li := range f.active {
-		g, k := f.largest(&f.lanes[li])
+		g, k := f.largest(li)
 		if g < 0 {
 			continue // and later ones neither: room only shrinks
 		}
@@ -342,26 +346,26 @@ func (f *filler) next() (best, many int) {
 const bonus = 0.3
 
 // largest returns the first group of the lane that fits, and how many of it do.
-func (f *filler) largest(l *lane) (int, int) {
+func (f *filler) largest(li int32) (int, int) {
+	l := &f.lanes[li]
 	if len(l.groups) == 0 || l.same && f.bears(l.groups[0]) == 0 {
 		return -1, 0
 	}
-	from, _ := slices.BinarySearchFunc(l.groups, f.room[0], func(g int, room int64) int { return cmp.Compare(room, f.sizes[g][0]) })
-	for from > 0 && f.sizes[l.groups[from-1]][0] <= f.room[0] {
-		from--
+	// Room only shrinks while a machine is filled, and so does what ties bear: who was passed over is never looked at again.
+	if f.seen[li] != f.now {
+		f.seen[li], f.from[li] = f.now, 0
 	}
-	for _, g := range l.groups[from:] {
+	for i := f.from[li]; int(i) < len(l.groups); i++ {
+		g := l.groups[i]
 		have := f.left[g] - f.used[g]
-		if have <= 0 {
-			continue
+		if have > 0 && l.tied {
+			have = min(have, f.bears(g))
 		}
-		if l.tied {
-			if have = min(have, f.bears(g)); have <= 0 {
-				continue
+		if have > 0 {
+			if k := f.room.times(f.sizes[g], have); k > 0 {
+				f.from[li] = i
+				return g, k
 			}
-		}
-		if k := f.room.times(f.sizes[g], have); k > 0 {
-			return g, k
 		}
 	}
 	return -1, 0

@@ -102,6 +102,7 @@ func (p *packer) repack(d *draft, pick []int, worth []int64) []bin {
 	q.limits, q.cut = p.remaining(keep), false
 	next := q.exact(sub, smallExact)
 	if next == nil {
+		q.steps -= len(p.choices) * len(p.choices) / 256 // to arrange so many choices is work as well
 		next = q.rightsize(q.fill(sub, worth), sub)
 	}
 	p.steps = q.steps

@@ -139,20 +139,22 @@ func (p *packer) pack(want []int) *draft {
 	if d := p.exact(want, min(p.steps/2, budget)); d != nil {
 		return d
 	}
-	all := p.worths(want)
-	best := p.fill(want, all[2])
+	guide := p.shadow(want)
+	best := p.fill(want, guide)
 	if total <= fewPods {
-		for _, worth := range all[:2] {
+		all := p.worths(want)
+		for _, worth := range all {
 			if d := p.fill(want, worth); d.better(best) {
 				best = d
 			}
 		}
+		guide = all[1]
 	}
-	best = p.frugally(polish+polishPod*min(total, 10_000), func(q *packer) *draft { return q.improve(best, want, all[1]) })
+	best = p.frugally(polish+polishPod*min(total, 10_000), func(q *packer) *draft { return q.improve(best, want, guide) })
 	// The packing that users know is the judge that ours must beat; where it does not get through, there is too much for it to win.
 	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want) })
 	if q != nil && q.better(best) {
-		best = p.frugally(polish, func(p *packer) *draft { return p.improve(q, want, all[1]) })
+		best = p.frugally(polish, func(p *packer) *draft { return p.improve(q, want, guide) })
 	}
 	return best
 }
@@ -330,8 +332,7 @@ func (p *packer) greedy(want []int) *draft {
 }
 
 // worths returns price guides: what one pod of each group is worth, in 1024ths of a micro-dollar. The first is its share of
-// the best machine filled with its like without end, the second the same when only the waiting ones count;
-// the third is shadow's.
+// the best machine filled with its like without end, the second the same when only the waiting ones count.
 func (p *packer) worths(want []int) [][]int64 {
 	out := [][]int64{make([]int64, len(want)), make([]int64, len(want))}
 	for g, n := range want {
@@ -354,13 +355,13 @@ func (p *packer) worths(want []int) [][]int64 {
 			}
 		}
 	}
-	return append(out, p.shadow(want))
+	return out
 }
 
 // shadowSteps is how many ways to split the price of machines between cpu and memory are tried.
 const shadowSteps = 64
 
-// shadow is a third guide: prices of cpu and memory at which no machine holds more than it costs, chosen so that the
+// shadow is another guide: prices of cpu and memory at which no machine holds more than it costs, chosen so that the
 // waiting pods are worth as much as possible (the dual of buying by the slice).
 func (p *packer) shadow(want []int) []int64 {
 	const cpu, memory = 0, 1 // columns of vec

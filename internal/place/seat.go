@@ -217,14 +217,22 @@ func (d *decision) crowd(g *group, doms []int32) (own, others int32) {
 // domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and those where a
 // machine can be bought.
 func (d *decision) domains(g *group, opts []seatOption) {
+	var cells []*cell
+	for i := range opts {
+		cells = append(cells, opts[i].c)
+	}
+	if g.plain != nil && g.plain.form != g.form {
+		// A wish to be in one zone does not make the others go away.
+		cells = append(slices.Clone(cells), d.cellsOf(g.plain.form, g.keys).list...)
+	}
 	g.among = make([][]int32, 0, len(g.spread))
 	for _, r := range g.spread {
 		list := r.term.elig.doms[r.term.key]
 		if r.term.key != host {
 			list = slices.Clone(list)
-			for i := range opts {
+			for _, c := range cells {
 				// Also where only machines too small for these pods are sold: others may bring the domain into being.
-				if dom := opts[i].c.doms[r.term.key]; dom != unknown && opts[i].c.pinned != nil {
+				if dom := c.doms[r.term.key]; dom != unknown && c.pinned != nil {
 					list = append(list, dom)
 				}
 			}
