@@ -15,7 +15,9 @@ import (
 const (
 	maxOutcomes = 64
 	maxAlone    = 24 // outcomes in which one machine stands where nobody else does
-	maxOrders   = 5  // orders of binding that are tried before a plan is called stuck
+	// Orders of binding that are tried before a plan is called stuck, for plans of more and of fewer units than fewUnits.
+	fewOrders, manyOrders = 12, 60
+	fewUnits              = 100
 )
 
 // related reports whether any pod of the plan has a say about its neighbours, or a running pod about any pod of the plan.

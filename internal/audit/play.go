@@ -45,7 +45,11 @@ type state struct {
 // play binds everything, in the first of a few orders that gets to the end, and reports what then is wrong.
 func (t *tallies) play(pick []int, gone bool) []Finding {
 	var first []Finding
-	for order := range maxOrders {
+	orders := fewOrders
+	if len(t.units) <= fewUnits {
+		orders = manyOrders
+	}
+	for order := range orders {
 		p := t.begin(pick, gone)
 		bad := p.bindAll(order)
 		if bad = append(bad, p.refused()...); len(bad) == 0 {
