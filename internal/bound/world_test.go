@@ -42,7 +42,8 @@ func draw(t *rapid.T, types, groups, copies int) string {
 	for i := range n("groups", 1, groups) {
 		fmt.Fprintf(&b, "pod w%d x%d cpu=%dm memory=%dMi%s\n", i, n("copies", 1, copies), n("pod-cpu", 1, 60)*100, n("pod-memory", 1, 160)*100,
 			pick("pod-extra", "", "", " select.team=a", " select.team=b", " tolerate=*", " select.topology.kubernetes.io/zone=2", " affinity=karpenter.azure.com/sku-family:DoesNotExist",
-				" select.kubernetes.azure.com/mode=user", " example.com/gpu=1", " affinity=topology.kubernetes.io/zone:In:1 affinity=karpenter.sh/capacity-type:In:spot"))
+				" select.kubernetes.azure.com/mode=user", " example.com/gpu=1", " label.app=a apart=host:app=a", " label.app=a apart=host:app=a", " spread=zone:1:app=a label.app=a",
+				" volume=z:disk:topology.kubernetes.io/zone:In:1|topology.kubernetes.io/zone:In:2", " affinity=topology.kubernetes.io/zone:In:1 affinity=karpenter.sh/capacity-type:In:spot"))
 	}
 	return b.String()
 }
