@@ -73,16 +73,12 @@ func (w *World) applyStorage(o model.Object, gone bool) bool {
 			w.movedClaims[o.ObjectKey()] = true
 		}
 	case model.PersistentVolume:
-		old, _ := w.volumes.get(o)
 		if changed = update(&w.volumes, o, gone, w.follow); changed {
-			w.volumeMoved(old)
-			if !gone {
-				w.volumeMoved(o)
-			}
+			w.movedVolumes[o.Name] = true
 		}
 	case model.StorageClass:
 		if changed = update(&w.storageClasses, o, gone, w.follow); changed {
-			w.movedAll = true
+			w.movedClasses = true
 		}
 	case model.CSINode:
 		if changed = update(&w.csiNodes, o, gone, w.follow); changed {

@@ -77,30 +77,26 @@ func volumeID(v model.PersistentVolume) string {
 	return v.Driver + "/" + v.Handle
 }
 
-// volumeMoved notes that the pods of the volume's claim must be looked at again.
-func (w *World) volumeMoved(v model.PersistentVolume) {
-	if v.ClaimName != "" {
-		w.movedClaims[v.ClaimNamespace+"/"+v.ClaimName] = true
-		return
-	}
-	w.movedAll = w.movedAll || v.Name != "" // a claim may name it that it does not name
-}
-
 // settleVolumes finishes anew the pods whose claims stand for something else now. O(pods) when anything moved.
 func (w *World) settleVolumes() {
-	if len(w.movedClaims) == 0 && !w.movedAll {
+	if len(w.movedClaims) == 0 && len(w.movedVolumes) == 0 && !w.movedClasses {
 		return
 	}
 	w.pods.again(func(p model.Pod) bool {
 		for _, name := range p.VolumeClaims {
-			if w.movedAll || w.movedClaims[p.Namespace+"/"+name] {
+			like := model.VolumeClaim{Namespace: p.Namespace, Name: name}
+			if w.movedClasses || w.movedClaims[like.ObjectKey()] {
+				return true
+			}
+			if c, ok := w.volumeClaims.get(like); ok && w.movedVolumes[c.Volume] {
 				return true
 			}
 		}
 		return false
 	})
 	clear(w.movedClaims)
-	w.movedAll = false
+	clear(w.movedVolumes)
+	w.movedClasses = false
 }
 
 // withLimits returns the node with the attach limits that its CSI drivers report.

@@ -42,7 +42,8 @@ type World struct {
 	storageClasses table[model.StorageClass]
 	csiNodes       table[model.CSINode]
 	movedClaims    map[string]bool // by key of the claim
-	movedAll       bool            // every claim
+	movedVolumes   map[string]bool // by name
+	movedClasses   bool
 	movedDrivers   map[string]bool // by node
 
 	// follow numbers the Follows; synced is set from its Synced until the next Begin.
@@ -99,6 +100,7 @@ func New() *World {
 		storageClasses: newTable(func(a, b model.StorageClass) int { return name(a.Name, b.Name) }),
 		csiNodes:       newTable(func(a, b model.CSINode) int { return name(a.Name, b.Name) }),
 		movedClaims:    map[string]bool{},
+		movedVolumes:   map[string]bool{},
 		movedDrivers:   map[string]bool{},
 
 		extras:   newExtras(),
