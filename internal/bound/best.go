@@ -7,11 +7,11 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Efforts, in numbers touched. A core does something like fifty to five hundred millions of them per second.
+// Efforts, in numbers touched. A core does some three hundred millions of them per second.
 const (
-	Quick    = 1_000_000     // L0 and L1, and the upper tiers where that is a trifle; milliseconds
-	Thorough = 300_000_000   // the upper tiers for a hundred groups; seconds
-	Patient  = 5_000_000_000 // for the last tenth of a per cent; a minute or more
+	Quick    = 5_000_000      // L0 and L1, and L1Split for some dozens of groups; tens of milliseconds
+	Thorough = 1_000_000_000  // L1Split for hundreds of groups, L2 for some dozens; seconds
+	Patient  = 20_000_000_000 // L2 for a hundred groups; a minute or more
 )
 
 const (
@@ -74,7 +74,7 @@ func (q *part) strongest(tier Tier, effort int) (worth, prices []float64, t Tier
 		}
 		budget := effort
 		if up == L1Split && tier == L2 {
-			budget = q.work + (effort-q.work)/3
+			budget = q.work + (effort-q.work)/2
 		}
 		if better := q.generate(worth, up == L2, budget); q.sum(better) > q.sum(worth)*(1+tiny) {
 			worth, prices, t = better, nil, up

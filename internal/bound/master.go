@@ -1,6 +1,9 @@
 package bound
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // master is the linear program behind the two upper tiers: buy machines with loads (columns) so that every group is
 // covered, as cheaply as possible. Its dual prices the groups. Revised simplex with an explicit inverse.
@@ -148,6 +151,7 @@ const (
 	maxRounds  = 1000
 	nodesFirst = 20   // branch and bound nodes per machine and round, while loads that help are easily found
 	nodesLast  = 2000 // and then
+	moreLoads  = 8    // loads taken from one machine in one round, of other groups each
 	smooth     = 0.5  // how far prices stay near the best ones known, so that they do not jump about
 	closeTo    = 1e-6 // as near the optimum as matters
 )
@@ -208,15 +212,37 @@ func (q *part) round(r *master, ask []float64, nodes int) (excess float64, fresh
 			most = l.value
 		}
 		excess = max(excess, most/max(q.price[m], tiny))
-		c := column{price: q.price[m]}
-		for i, n := range l.n {
-			if n > tiny {
-				c.g, c.n = append(c.g, q.fits[m][i].g), append(c.n, n)
+		left := slices.Clone(ask)
+		for range moreLoads {
+			if !r.offer(m, l) {
+				break
 			}
-		}
-		if r.gain(c, r.worth) > 1e-7 {
-			r.cols, fresh = append(r.cols, c), true
+			fresh = true
+			for i, n := range l.n { // and what else would do, without these groups
+				if n > tiny {
+					left[q.fits[m][i].g] = 0
+				}
+			}
+			cut, _ := q.knapsack(m, left).split()
+			if l = cut; nodes > 0 {
+				l = q.knapsack(m, left).rounded(cut)
+			}
 		}
 	}
 	return excess, fresh
+}
+
+// offer adds a machine with a load to the columns, if that can make things cheaper.
+func (r *master) offer(m int, l load) bool {
+	c := column{price: r.q.price[m]}
+	for i, n := range l.n {
+		if n > tiny {
+			c.g, c.n = append(c.g, r.q.fits[m][i].g), append(c.n, n)
+		}
+	}
+	if r.gain(c, r.worth) <= 1e-7 {
+		return false
+	}
+	r.cols = append(r.cols, c)
+	return true
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 )
 
+// slowness is how much longer a number takes in the small linear programs of loads than in the master.
+const slowness = 10
+
 // knapsack is the question what the most valuable load of one machine is.
 type knapsack struct {
 	q         *part
@@ -68,7 +71,7 @@ func (k knapsack) split() (out load, ok bool) {
 		l.value[c] /= top
 	}
 	s := l.solve()
-	k.q.work += s.work + len(at)*len(l.limit) + 1
+	k.q.work += slowness * (s.work + len(at)*len(l.limit) + 1)
 	out = load{n: slices.Clone(k.low), prices: s.dual, value: base + s.value*top}
 	for c, i := range at {
 		out.n[i] += s.x[c]
