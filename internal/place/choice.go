@@ -214,7 +214,11 @@ func prune(all []choice) []choice {
 	var out []choice
 next:
 	for _, c := range all {
-		for _, o := range out {
+		for i := range out {
+			o := &out[i]
+			if o.room[0] < c.room[0] {
+				continue // most are refused by this alone
+			}
 			if o.seller == c.seller && o.room.covers(c.room) && c.cost.covers(o.cost) && c.takes.within(o.takes) && (o.free == c.free || o.free == 0) {
 				continue next
 			}

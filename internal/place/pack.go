@@ -122,6 +122,7 @@ const (
 	fewPods     = 600
 	thorough    = 400_000 // steps that the exact search may take
 	greedyShare = 8       // the part of the budget that the packing users know may take
+	hopeless    = 500_000 // groups × choices from which on it would not get through with that
 	polish      = 20_000  // steps for making one draft cheaper, and more per pod
 	polishPod   = 4
 )
@@ -151,6 +152,9 @@ func (p *packer) pack(want []int) *draft {
 		guide = all[1]
 	}
 	best = p.frugally(polish+polishPod*min(total, 10_000), func(q *packer) *draft { return q.improve(best, want, guide) })
+	if len(want)*len(p.choices) > hopeless {
+		return best
+	}
 	// The packing that users know is the judge that ours must beat; where it does not get through, there is too much for it to win.
 	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want) })
 	if q != nil && q.better(best) {

@@ -128,6 +128,25 @@ func TestShuffledWorldGivesTheSamePlan(t *testing.T) {
 	})
 }
 
+// TestAPoolThatTakesNobodyChangesNothing adds a pool whose taint no pod tolerates.
+func TestAPoolThatTakesNobodyChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, text := drawWorld(t)
+		want := place.Decide(place.Input{World: w})
+		other := w
+		shut := model.Pool{Name: "a-shut", UID: "pool-a-shut", Class: w.Pools[0].Class, Conditions: []model.Condition{{Type: model.Ready, Status: model.True}},
+			Taints: []model.Taint{{Key: "nobody", Value: "here", Effect: model.NoSchedule}}}
+		other.Pools = append([]model.Pool{shut}, w.Pools...)
+		got := place.Decide(place.Input{World: other})
+		if d := cmp.Diff(want.Buy, got.Buy); d != "" || want.Price != got.Price {
+			t.Fatalf("%s\nworld:\n%s", d, text)
+		}
+		if d := cmp.Diff(want.Fits, got.Fits); d != "" {
+			t.Fatalf("%s\nworld:\n%s", d, text)
+		}
+	})
+}
+
 func shuffled(r *rand.Rand, w model.World) model.World {
 	w.Pools, w.Claims, w.Nodes = mix(r, w.Pools), mix(r, w.Claims), mix(r, w.Nodes)
 	w.Pods, w.Daemons, w.Classes = mix(r, w.Pods), mix(r, w.Daemons), mix(r, w.Classes)

@@ -236,11 +236,31 @@ func (d *decision) domains(g *group, opts []seatOption) {
 					list = append(list, dom)
 				}
 			}
+			if r.wide {
+				list = append(list, d.onSale(r.term.key)...)
+			}
 			slices.Sort(list)
 			list = slices.Compact(list)
 		}
 		g.among = append(g.among, list)
 	}
+}
+
+// onSale lists the domains that any machine on sale would be in.
+func (d *decision) onSale(key int) []int32 {
+	var out []int32
+	for _, s := range d.sellers {
+		c := s.shelf.keys[d.topo.keys[key]]
+		if c == nil || s.closed.Why != "" {
+			continue
+		}
+		for i, v := range c.values {
+			if s.base.and(s.shelf.available).and(c.sets[i]).first() >= 0 {
+				out = append(out, d.topo.dom(key, v))
+			}
+		}
+	}
+	return out
 }
 
 // low is the count that kube-scheduler measures skew from.

@@ -13,6 +13,11 @@ func (d *decision) tie(slots []*slot) {
 	t := d.topo
 	d.noteKeys()
 	d.noteSpots(slots)
+	for _, p := range d.in.World.Pools {
+		if slices.ContainsFunc(d.groups, func(g *group) bool { return g.form != nil && g.form.tolerates(p.Taints) }) {
+			t.pools = append(t.pools, p)
+		}
+	}
 	placing := d.placing()
 	for _, g := range d.groups {
 		if g.why == "" {
@@ -159,7 +164,7 @@ func (d *decision) own(g *group) {
 		e, text := t.eligibleFor(c, g, keys)
 		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
 		x.elig, x.used = e, true
-		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains}
+		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, wide: !c.HonorAffinity}
 		if c.Selector.Matches(p.Labels) {
 			r.self = 1
 		}

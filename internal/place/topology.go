@@ -103,12 +103,12 @@ type topology struct {
 	ns      map[string]map[string]string
 	byLabel map[[2]string][]*term // terms whose first requirement asks for this label
 	others  []*term
-	pools   []model.Pool
+	pools   []model.Pool // those that some pod to place tolerates
 }
 
 func newTopology(w model.World) *topology {
 	t := &topology{keyOf: map[string]int{}, byText: map[string]*term{}, eligs: map[string]*eligible{}, ns: map[string]map[string]string{},
-		byLabel: map[[2]string][]*term{}, spotOf: map[string]int32{}, pools: w.Pools}
+		byLabel: map[[2]string][]*term{}, spotOf: map[string]int32{}}
 	t.key(model.LabelHostname)
 	for _, n := range w.Namespaces {
 		t.ns[n.Name] = n.Labels
@@ -243,6 +243,7 @@ type spreadRule struct {
 	term      *term
 	skew, min int32
 	self      int32 // 1 when its own pods count
+	wide      bool  // machines that the pod itself cannot use count too
 }
 
 // nearRule is the required pod affinity of a group as a whole: kube-scheduler counts pods that all terms pick.
