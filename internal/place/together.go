@@ -1,0 +1,256 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// seatTogether places a group whose pods must share a machine with each other or with others.
+func (d *decision) seatTogether(g *group, opts []seatOption) {
+	// Where some are already, more may follow.
+	for i := range opts {
+		for _, at := range opts[i].c.slots {
+			s := d.slots[at]
+			doms := d.topo.spots[s.spot].doms
+			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) {
+				d.sit(g, at, 1)
+			}
+		}
+	}
+	if d.present(g) || g.unseated() == 0 {
+		d.follow(g, opts)
+		return
+	}
+	if !g.near.self {
+		return
+	}
+	// Nobody is anywhere: all of them on one machine that is there, if it has the room; else on one to buy.
+	for i := range opts {
+		for _, at := range opts[i].c.slots {
+			s := d.slots[at]
+			if n := g.unseated(); s.free.times(g.size, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
+				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) {
+					d.sit(g, at, 1)
+				}
+				return
+			}
+		}
+	}
+	d.bundle(g, opts, nil)
+}
+
+// present reports whether any pod that the group wants to be near is anywhere.
+func (d *decision) present(g *group) bool {
+	for _, x := range g.near.terms {
+		if x.matched.total > 0 || x.going > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// follow joins the group to a pod that it wants to be near and that a machine will be bought for.
+func (d *decision) follow(g *group, opts []seatOption) {
+	for _, b := range d.bundles {
+		if g.unseated() == 0 {
+			return
+		}
+		if d.wants(g, b.of) {
+			d.bundle(g, opts, b)
+		}
+	}
+	for _, o := range d.groups {
+		for i := range o.parts {
+			x := &o.parts[i]
+			if g.unseated() == 0 {
+				return
+			}
+			if o == g || x.n == 0 || o.nearHost() || !d.wants(g, o) {
+				continue
+			}
+			x.n--
+			b := &bundle{of: o, c: x.c, form: x.c.pinned, size: o.size.clone(), members: []member{{o, x.c, 1}}}
+			d.bundles = append(d.bundles, b)
+			d.bundle(g, opts, b)
+		}
+	}
+}
+
+// wants reports whether pods of o are what g has to share a machine with.
+func (d *decision) wants(g, o *group) bool {
+	for _, x := range g.near.terms {
+		if !slices.Contains(o.matches, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// bundle is pods that must share one machine yet to be bought.
+type bundle struct {
+	of      *group // whose pod came first
+	c       *cell
+	form    *form
+	size    vec
+	members []member
+}
+
+type member struct {
+	g *group
+	c *cell
+	n int
+}
+
+// bundle puts as many pods of the group as a machine can hold onto one machine: that of onto, or a new one.
+func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
+	best, most := -1, 0
+	var with *form
+	for i := range opts {
+		o := &opts[i]
+		if !o.offer.ok || !d.regards(g, o.c.doms) {
+			continue
+		}
+		f := o.c.pinned
+		base := make(vec, len(g.size))
+		if onto != nil {
+			if f = d.forms.merge(onto.form, f, onto.size); f == nil {
+				continue
+			}
+			base = onto.size
+		}
+		n := d.holds(f, base, g)
+		if limit := g.together(onto); n > limit {
+			n = limit
+		}
+		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
+			best, most, with = i, n, f
+		}
+	}
+	if best < 0 {
+		return
+	}
+	b := onto
+	if b == nil {
+		b = &bundle{of: g, c: opts[best].c, size: make(vec, len(g.size))}
+		d.bundles = append(d.bundles, b)
+	}
+	b.form = with
+	c, n := opts[best].c, 0
+	for n < most && d.regards(g, c.doms) {
+		d.count(g, c.doms, unknown, 1)
+		n++
+	}
+	b.size.take(g.size, -n)
+	b.members = append(b.members, member{g, c, n})
+	g.asked += n
+}
+
+// regards is stands for a machine to buy, but without affinity on that machine.
+func (d *decision) regards(g *group, doms []int32) bool {
+	if !g.nearHost() {
+		return d.stands(g, doms, true)
+	}
+	keep := g.near
+	g.near.terms = slices.DeleteFunc(slices.Clone(keep.terms), func(x *term) bool { return x.key == host })
+	ok := d.stands(g, doms, true)
+	g.near = keep
+	return ok
+}
+
+// holds returns how many pods of the group some offering holds beside base.
+func (d *decision) holds(f *form, base vec, g *group) int {
+	most := 0
+	for _, s := range d.sellers {
+		d.lotOf(s, f).ok.each(func(i int) {
+			if most < g.unseated() {
+				room := s.room[i].clone()
+				room.take(base, 1)
+				most = max(most, room.times(g.size, g.unseated()))
+			}
+		})
+	}
+	return most
+}
+
+// together returns how many pods of the group bear each other, and those of the bundle, on one machine.
+func (g *group) together(onto *bundle) int {
+	var loads []member
+	if onto != nil {
+		loads = onto.members
+	}
+	return capOf(g.host, func(yield func([]relation, int)) {
+		for _, m := range loads {
+			yield(m.g.host, m.n)
+		}
+	})
+}
+
+// capOf returns how many pods with relations may join others on one machine.
+func capOf(rel []relation, others func(yield func([]relation, int))) int {
+	best := noCap
+	for _, r := range rel {
+		n, limit := int32(0), r.limit
+		others(func(list []relation, k int) {
+			for _, o := range list {
+				if o.term == r.term {
+					n += o.adds * int32(k)
+					limit = min(limit, o.limit)
+				}
+			}
+		})
+		if r.adds > 0 {
+			best = min(best, int(max(0, limit-n)/r.adds))
+		} else if n > limit {
+			best = 0
+		}
+	}
+	return best
+}
+
+// purchaseGroups turns what has to be bought into groups for packing: parts of groups, narrowed to their cells, and bundles.
+func (d *decision) purchaseGroups() []*group {
+	var out []*group
+	taken := map[*group]int{}
+	carve := func(g *group, n int) []*model.Pod {
+		from := g.next + taken[g]
+		taken[g] += n
+		return g.pods[from : from+n]
+	}
+	for _, b := range d.bundles {
+		x := &group{key: b.of.key, form: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
+		for _, m := range b.members {
+			x.pods = append(x.pods, carve(m.g, m.n)...)
+			x.join(m.g.host, int32(m.n))
+			x.priority = max(x.priority, m.g.priority)
+		}
+		out = append(out, x)
+	}
+	for _, g := range d.groups {
+		for _, p := range g.parts {
+			if p.n == 0 {
+				continue
+			}
+			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
+				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
+	})
+	return out
+}
+
+// join adds what n pods with relations do to counts on a machine.
+func (g *group) join(rel []relation, n int32) {
+	for _, r := range rel {
+		i := slices.IndexFunc(g.host, func(x relation) bool { return x.term == r.term })
+		if i < 0 {
+			i = len(g.host)
+			g.host = append(g.host, relation{term: r.term, limit: noBound})
+		}
+		g.host[i].adds += r.adds * n
+		g.host[i].limit = min(g.host[i].limit, r.limit)
+	}
+}
