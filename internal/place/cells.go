@@ -45,7 +45,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 	if c := f.cells[string(name)]; c != nil {
 		return c
 	}
-	cs := &cells{keys: keys}
+	cs := &cells{}
 	f.cells[string(name)] = cs
 	byKey := map[string]*cell{}
 	get := func(values []string) *cell {

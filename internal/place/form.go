@@ -12,7 +12,6 @@ import (
 // form is what a machine must look like for some pods, whatever their size: the alternatives of its labels, and which
 // taints are tolerated. Groups of one form share all answers about labels and taints.
 type form struct {
-	id          int
 	terms       []require.Set
 	tolerations [][]model.Toleration // each list must cover the taints: pods that move together all have to
 	picky       bool                 // taints that only discourage count as well
@@ -56,7 +55,6 @@ func discouraging(taints []model.Taint, list []model.Toleration) (model.Taint, b
 // forms interns forms. The same labels and tolerations are one form.
 type forms struct {
 	byText map[string]*form
-	list   []*form
 }
 
 func (fs *forms) get(terms []require.Set, tolerations [][]model.Toleration, size vec) *form {
@@ -102,9 +100,8 @@ func (fs *forms) intern(n *form) *form {
 	f := fs.byText[string(b)]
 	if f == nil {
 		f = n
-		f.id, f.size, f.cells = len(fs.list), size, map[string]*cells{}
+		f.size, f.cells = size, map[string]*cells{}
 		fs.byText[string(b)] = f
-		fs.list = append(fs.list, f)
 	}
 	return f
 }
@@ -151,14 +148,13 @@ func (fs *forms) merge(a, b *form, size vec) *form {
 
 // cells are the ways in which labels under some topology keys may turn out for a form.
 type cells struct {
-	keys []int
 	list []*cell
 }
 
 // cell is one combination of values: where pods of a form may go, as far as topology can tell.
 type cell struct {
 	values []string // per key; "" = no such label
-	doms   []int32  // per key; -1 = no such label
+	doms   []int32  // per topology key of the decision; unknown = no such label, or not asked about
 	slots  []int32  // capacity that is paid for, in order of preference
 	has    set      // slots, as a set
 	pinned *form    // the form narrowed to the values; nil when nothing can be bought there
