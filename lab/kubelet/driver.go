@@ -7,6 +7,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 )
 
 // The disk driver that AKS runs on every node, and the label by which it says where a disk can be reached.
@@ -15,6 +18,9 @@ const (
 	diskDriver = "disk.csi.azure.com"
 	diskZone   = "topology.disk.csi.azure.com/zone"
 )
+
+// attachmentKey stands before the names of attachments among the keys of what to look at. No node has a slash in its name.
+const attachmentKey = "attachment/"
 
 // publishDriver says that the disk driver runs here and how many disks it can attach, as a kubelet does when the driver
 // registers. No driver runs in the lab: nothing is mounted, but kube-scheduler counts.
@@ -49,5 +55,42 @@ func (m *machine) publishDriver(ctx context.Context, node *corev1.Node) error {
 		return err
 	}
 	_, err = m.kube.store.CSINodes().Create(ctx, want, metav1.CreateOptions{})
+	return err
+}
+
+func (h *Host) newAttachments() cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return h.disks.VolumeAttachments().List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return h.disks.VolumeAttachments().Watch(ctx, o)
+		},
+	}, &storagev1.VolumeAttachment{}, 0, cache.Indexers{})
+}
+
+// careForAttachment asks for a look at an attachment that someone wants.
+func (h *Host) careForAttachment(obj any) {
+	if a, ok := obj.(*storagev1.VolumeAttachment); ok && a.Spec.Attacher == diskDriver && !a.Status.Attached {
+		h.care.Add(attachmentKey + a.Name)
+	}
+}
+
+// attach says that a disk is attached, as the driver's controller does once Azure has done it. Detaching needs no answer:
+// the attachment is deleted, and nothing holds it.
+func (h *Host) attach(name string) error {
+	obj, ok, err := h.attachments.GetIndexer().GetByKey(name)
+	a, typed := obj.(*storagev1.VolumeAttachment)
+	if !ok || !typed || err != nil || a.Status.Attached || h.machine(a.Spec.NodeName) == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, requestLimit)
+	defer cancel()
+	a = a.DeepCopy()
+	a.Status.Attached = true
+	_, err = h.disks.VolumeAttachments().UpdateStatus(ctx, a, metav1.UpdateOptions{FieldManager: diskDriver})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 // byNode is the index of pods by the name of their node.
 const byNode = "node"
 
-// follow prepares the two watches that all machines share. A kubelet watches its own pods; one watch for all of them
+// follow prepares the watches that all machines share. A kubelet watches its own pods; one watch for all of them
 // costs the API server a hundredth of a hundred watches and shows the same.
 func (h *Host) follow() error {
 	bound := fields.OneTermNotEqualSelector("spec.nodeName", "").String()
@@ -38,7 +38,8 @@ func (h *Host) follow() error {
 			return h.admin.Nodes().Watch(ctx, o)
 		},
 	}, &corev1.Node{}, 0, cache.Indexers{})
-	for _, informer := range []cache.SharedIndexInformer{h.pods, h.nodes} {
+	h.attachments = h.newAttachments()
+	for _, informer := range []cache.SharedIndexInformer{h.pods, h.nodes, h.attachments} {
 		if err := informer.SetTransform(slim); err != nil {
 			return err
 		}
@@ -47,6 +48,11 @@ func (h *Host) follow() error {
 		AddFunc:    func(obj any) { h.deliver(obj, false) },
 		UpdateFunc: func(_, obj any) { h.deliver(obj, false) },
 		DeleteFunc: func(obj any) { h.deliver(obj, true) },
+	}); err != nil {
+		return err
+	}
+	if _, err := h.attachments.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { h.careForAttachment(obj) },
 	}); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	storagev1client "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -74,7 +75,7 @@ func (c Config) complete() (Config, error) {
 
 // Host runs machines; it implements lab.Host. Its methods may be called concurrently.
 //
-// Cost: two watches and three goroutines for the host; for each machine one goroutine and one HTTP/2 connection.
+// Cost: three watches and four goroutines for the host; for each machine one goroutine and one HTTP/2 connection.
 // Locks: mu of Host may be held while mu of a machine or of a boot log is taken, never the other way round.
 type Host struct {
 	cfg         Config
@@ -82,8 +83,10 @@ type Host struct {
 	stop        context.CancelFunc
 	running     sync.WaitGroup
 	admin       corev1client.CoreV1Interface
+	disks       storagev1client.StorageV1Interface
 	pods, nodes cache.SharedIndexInformer
-	care        workqueue.TypedRateLimitingInterface[string] // names of nodes to look at
+	attachments cache.SharedIndexInformer
+	care        workqueue.TypedRateLimitingInterface[string] // names of nodes, and attachments with their prefix, to look at
 
 	mu       sync.Mutex // guards the fields below
 	machines map[string]*machine
@@ -108,7 +111,11 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubelet host: %w", err)
 	}
-	h := &Host{cfg: cfg, admin: admin, machines: map[string]*machine{}, ending: map[string]*machine{}, tended: map[string]*tended{},
+	disks, err := storagev1client.NewForConfig(cfg.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("kubelet host: %w", err)
+	}
+	h := &Host{cfg: cfg, admin: admin, disks: disks, machines: map[string]*machine{}, ending: map[string]*machine{}, tended: map[string]*tended{},
 		logs: map[string]*bootLog{}}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.care = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, retryLast))
@@ -119,6 +126,7 @@ func New(cfg Config) (*Host, error) {
 	}
 	h.running.Go(func() { h.pods.RunWithContext(h.ctx) })
 	h.running.Go(func() { h.nodes.RunWithContext(h.ctx) })
+	h.running.Go(func() { h.attachments.RunWithContext(h.ctx) })
 	h.running.Go(h.tendNodes)
 	return h, nil
 }

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,15 +27,15 @@ func (h *Host) careFor(obj any) {
 	}
 }
 
-// tendNodes is the stand-in for AKS' cloud node manager and for the part of cilium that removes the startup taint. One
-// goroutine is enough: a node needs three writes in its life.
+// tendNodes is the stand-in for AKS' cloud node manager, for the part of cilium that removes the startup taint, and for the
+// disk driver's controller. One goroutine is enough: a node needs three writes in its life, an attachment one.
 func (h *Host) tendNodes() {
 	for {
 		name, shut := h.care.Get()
 		if shut {
 			return
 		}
-		again, err := h.tend(name)
+		again, err := h.tendAny(name)
 		switch {
 		case err != nil:
 			if !apierrors.IsConflict(err) && h.ctx.Err() == nil {
@@ -49,6 +50,14 @@ func (h *Host) tendNodes() {
 		}
 		h.care.Done(name)
 	}
+}
+
+// tendAny looks at what the key names.
+func (h *Host) tendAny(key string) (again time.Duration, err error) {
+	if name, ok := strings.CutPrefix(key, attachmentKey); ok {
+		return 0, h.attach(name)
+	}
+	return h.tend(key)
 }
 
 // tend puts one node right. again, when not zero, is when to look once more.
