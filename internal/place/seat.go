@@ -3,6 +3,9 @@ package place
 import (
 	"cmp"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // maxPasses bounds how often groups that could not go anywhere are asked again after others found their places.
@@ -234,8 +237,8 @@ func (d *decision) domains(g *group, opts []seatOption) {
 					list = append(list, dom)
 				}
 			}
-			if r.wide {
-				list = append(list, d.onSale(r.term.key)...)
+			if r.wide || r.tainted && slices.ContainsFunc(d.topo.pools, func(p model.Pool) bool { return !g.form.tolerates(p.Taints) }) {
+				list = append(list, d.onSale(g.form, &r)...)
 			}
 			slices.Sort(list)
 			list = slices.Compact(list)
@@ -244,17 +247,19 @@ func (d *decision) domains(g *group, opts []seatOption) {
 	}
 }
 
-// onSale lists the domains that any machine on sale would be in.
-func (d *decision) onSale(key int) []int32 {
+// onSale lists the domains that machines on sale would be in, those included that count although the pods cannot use them.
+func (d *decision) onSale(f *form, r *spreadRule) []int32 {
 	var out []int32
+	name := d.topo.keys[r.term.key]
 	for _, s := range d.sellers {
-		c := s.shelf.keys[d.topo.keys[key]]
-		if c == nil || s.closed.Why != "" {
+		c := s.shelf.keys[name]
+		if c == nil || s.closed.Why != "" || !slices.ContainsFunc(d.topo.pools, func(p model.Pool) bool { return p.Name == s.pool.Name }) {
 			continue
 		}
 		for i, v := range c.values {
-			if s.base.and(s.shelf.available).and(c.sets[i]).first() >= 0 {
-				out = append(out, d.topo.dom(key, v))
+			wanted := r.wide || slices.ContainsFunc(f.terms, func(t require.Set) bool { want, _ := t.Get(name); return want.Has(v) })
+			if wanted && s.base.and(s.shelf.available).and(c.sets[i]).first() >= 0 {
+				out = append(out, d.topo.dom(r.term.key, v))
 			}
 		}
 	}

@@ -105,7 +105,12 @@ func (d *decision) noteSpots(slots []*slot) {
 	for i := range d.in.World.Nodes {
 		n := &d.in.World.Nodes[i]
 		t.spotOf[n.Name] = int32(len(t.spots))
-		t.spots = append(t.spots, &spot{labels: require.Normalise(n.Labels), taints: n.Taints})
+		taints := n.Taints
+		if n.Cordoned {
+			// Kubernetes' own taint of cordoned nodes; a spread that honours taints does not count them.
+			taints = append(slices.Clip(taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
+		}
+		t.spots = append(t.spots, &spot{labels: require.Normalise(n.Labels), taints: taints})
 	}
 	for _, s := range slots {
 		if s.node != "" {
@@ -164,7 +169,7 @@ func (d *decision) own(g *group) {
 		e, text := t.eligibleFor(c, g, keys)
 		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
 		x.elig, x.used = e, true
-		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, wide: !c.HonorAffinity}
+		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, wide: !c.HonorAffinity, tainted: !c.HonorTaints}
 		if c.Selector.Matches(p.Labels) {
 			r.self = 1
 		}

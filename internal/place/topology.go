@@ -243,7 +243,8 @@ type spreadRule struct {
 	term      *term
 	skew, min int32
 	self      int32 // 1 when its own pods count
-	wide      bool  // machines that the pod itself cannot use count too
+	// wide and tainted are set when machines count that the pod cannot use: because of its affinity, or of their taints.
+	wide, tainted bool
 }
 
 // nearRule is the required pod affinity of a group as a whole: kube-scheduler counts pods that all terms pick.
