@@ -68,8 +68,8 @@ func drawWorld(t *rapid.T) (model.World, string) {
 	}
 	for i := range d.n("groups", 1, 4) {
 		extra := d.pick("pod-extra", "", "", " select.team=a", " select.team=b", " affinity=karpenter.azure.com/sku-family:In:F1", " select.kubernetes.azure.com/mode=user",
-				" affinity=topology.kubernetes.io/zone:In:2 affinity=karpenter.sh/capacity-type:In:spot;team:NotIn:b", " affinity=team:In:a affinity=team:In:b;karpenter.azure.com/sku-family:In:F0",
-				" affinity=karpenter.azure.com/ultra:DoesNotExist", " example.com/gpu=1", " needs=resource-claims", " select.kubernetes.io/hostname=n0")
+			" affinity=topology.kubernetes.io/zone:In:2 affinity=karpenter.sh/capacity-type:In:spot;team:NotIn:b", " affinity=team:In:a affinity=team:In:b;karpenter.azure.com/sku-family:In:F0",
+			" affinity=karpenter.azure.com/ultra:DoesNotExist", " example.com/gpu=1", " needs=resource-claims", " select.kubernetes.io/hostname=n0")
 		ties := ""
 		if strings.Count(extra, " affinity=") < 2 {
 			// With alternatives it is open which machines count for a spread; such plans may depend on the order of binding.
