@@ -25,6 +25,9 @@ type Pod struct {
 	Unschedulable bool
 	// Nominated is the node that kube-scheduler reserved for it by preemption, or "".
 	Nominated string
+	// Promised is a nominated node that keeps nobody from planning for the pod: that of one of our claims that planned it, or
+	// one that is gone. The mirror tells the two kinds of nomination apart.
+	Promised string
 	Gated     bool // has scheduling gates
 	Terminal  bool // succeeded or failed
 	PodReady  bool

@@ -124,7 +124,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	c, err := control.New(control.Parts{
 		Store: store, Market: market.New(fleet, market.Config{}), World: mirror, Sweeper: fleet,
 		Observe: observe.New(store, log.WithName("controller"), metrics), Log: log.WithName("controller"), Now: time.Now,
-		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"]},
+		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"], Nominate: true},
 		Mark:     dieAt(os.Getenv(dieEnv)),
 	})
 	if err != nil {

@@ -35,6 +35,8 @@ type Settings struct {
 	// StaticCapacity keeps pools with replicas at that number; off, such pools are left as they are. The other features that
 	// users switch on have no knob here: without NodeOverlay and CapacityBuffer the store does not tell of such objects.
 	StaticCapacity bool
+	// Nominate tells kube-scheduler, in each waiting pod's status, which node was planned for it.
+	Nominate bool
 }
 
 func (s Settings) withDefaults() Settings {
@@ -98,9 +100,10 @@ func Points() []Point {
 // Controller runs the loops.
 type Controller struct {
 	Parts
-	claims tasks // by claim name
-	drains tasks // by node name
-	others tasks // pools, classes, sweeping
+	claims   tasks // by claim name
+	drains   tasks // by node name
+	others   tasks // pools, classes, sweeping
+	promises tasks // by claim name
 
 	// mu guards the fields below. It is never held while a door is called.
 	mu     sync.Mutex
@@ -128,7 +131,7 @@ func New(p Parts) (*Controller, error) {
 	}
 	p.Settings = p.Settings.withDefaults()
 	c := &Controller{Parts: p, relist: make(chan struct{}, 1)}
-	for _, t := range []*tasks{&c.claims, &c.drains, &c.others} {
+	for _, t := range []*tasks{&c.claims, &c.drains, &c.others, &c.promises} {
 		t.limit, t.now = p.Settings.Workers, p.Now
 	}
 	return c, nil
@@ -148,6 +151,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"overlays", c.overlays, time.Minute},
 		{"buffers", c.buffers().pass, time.Minute},
 		{"claims", c.lifecycles, time.Minute},
+		{"nominate", c.nominate, time.Minute},
 		{"drain", c.draining, time.Minute},
 		{"disrupt", c.disruption, 10 * time.Second},
 		{"podevents", c.podEvents().pass, time.Minute},
@@ -160,6 +164,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.claims.wait()
 	c.drains.wait()
 	c.others.wait()
+	c.promises.wait()
 	return err
 }
 

@@ -46,6 +46,11 @@ type Store interface {
 	// Removal.Force is set. NotFound when the pod, or a pod of that UID, is gone.
 	RemovePod(ctx context.Context, r Removal) error
 
+	// Nominate tells kube-scheduler which node was planned for a waiting pod; a node of "" takes it back. The scheduler
+	// tries that node first and keeps its room for the pod, but has the last word. NotFound when the pod, or a pod of that
+	// UID, is gone; Invalid when it is on a node already.
+	Nominate(ctx context.Context, n Nomination) error
+
 	// Token returns the bootstrap token of a claim, "id.secret", valid until about Until; it makes one when there is
 	// none and returns the same one when asked again.
 	Token(ctx context.Context, r TokenRequest) (string, error)
@@ -148,6 +153,13 @@ type Removal struct {
 	UID          string
 	GraceSeconds *int64 // nil = the pod's own
 	Force        bool   // delete instead of evict: disruption budgets are not asked
+}
+
+// Nomination is a node planned for a pod.
+type Nomination struct {
+	Pod  model.PodKey
+	UID  string
+	Node string
 }
 
 // TokenRequest asks for the bootstrap token of a claim.

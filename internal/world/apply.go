@@ -45,6 +45,10 @@ func (w *World) apply(o model.Object, gone bool) bool {
 	case model.Claim:
 		return w.applyClaim(o, gone)
 	case model.Node:
+		_, had := w.nodes.get(o)
+		if had == gone {
+			w.movedNodes[o.Name] = true // it came or went: see withPromise
+		}
 		return update(&w.nodes, o, gone, w.follow)
 	case model.Pod:
 		return w.applyPod(o, gone)
@@ -102,7 +106,8 @@ func update[T model.Object](t *table[T], o T, gone bool, follow uint64) bool {
 // deletion is the older one's.
 func (w *World) applyClaim(c model.Claim, gone bool) bool {
 	a, assumed := w.assumed[c.Name]
-	_, had := w.claims.get(c)
+	old, had := w.claims.get(c)
+	w.promise(old, c, gone)
 	switch {
 	case !assumed:
 	case gone && !had, !gone && (c.UID == a.claim.UID || a.claim.UID == ""):

@@ -46,6 +46,9 @@ type World struct {
 	movedClasses   bool
 	movedDrivers   map[string]bool // by node
 
+	planned    map[string]string // what place.AnnotationPods says, by node of the claim
+	movedNodes map[string]bool   // nodes whose plan changed since the last picture
+
 	// follow numbers the Follows; synced is set from its Synced until the next Begin.
 	follow uint64
 	synced bool
@@ -103,6 +106,9 @@ func New() *World {
 		movedVolumes:   map[string]bool{},
 		movedDrivers:   map[string]bool{},
 
+		planned:    map[string]string{},
+		movedNodes: map[string]bool{},
+
 		extras:   newExtras(),
 		assumed:  map[string]assumption{},
 		catalogs: map[model.ClassRef]model.Catalog{},
@@ -110,7 +116,8 @@ func New() *World {
 		moved:    map[string]bool{},
 		watchers: map[uint64]chan struct{}{},
 	}
-	w.pods.finish, w.nodes.finish = w.withVolumes, w.withLimits
+	w.pods.finish = func(p model.Pod) model.Pod { return w.withPromise(w.withVolumes(p)) }
+	w.nodes.finish = w.withLimits
 	return w
 }
 
@@ -268,6 +275,7 @@ func (w *World) Snapshot() model.World {
 	}
 	w.settleVolumes()
 	w.settleLimits()
+	w.settlePromises()
 	pods, pools := w.pods.list(), w.pools.list()
 	catalogs, ofPools := w.seen(pools)
 	w.last = model.World{

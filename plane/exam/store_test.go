@@ -209,11 +209,15 @@ func (w realWorld) PutPod(t *testing.T, p model.Pod) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: p.Labels},
 		Spec: corev1.PodSpec{
 			NodeName:                      p.Node,
+			NodeSelector:                  p.NodeSelector,
 			TerminationGracePeriodSeconds: &p.GraceSeconds,
 			Containers:                    []corev1.Container{{Name: "main", Image: "exam.invalid/pause:1"}},
 		},
 	}
 	must(t, w.api.Create(t.Context(), o))
+	if p.Node == "" {
+		return
+	}
 	base, now := o.DeepCopy(), metav1.Now()
 	o.Status.Phase, o.Status.StartTime = corev1.PodRunning, &now
 	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now}}

@@ -2,6 +2,7 @@ package apikube
 
 import (
 	"context"
+	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -38,6 +39,30 @@ func (s *Store) RemovePod(ctx context.Context, r kube.Removal) error {
 		return kube.Errorf(kube.NotFound, "remove pod %s: it is another pod of that name", r.Pod)
 	}
 	return wrap(err, "remove pod %s", r.Pod)
+}
+
+// Nominate implements kube.Store. The patch names the UID, so that it never reaches another pod of that name.
+func (s *Store) Nominate(ctx context.Context, n kube.Nomination) error {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	var node *string // null takes the field away
+	if n.Node != "" {
+		node = &n.Node
+	}
+	change := map[string]any{"status": map[string]any{"nominatedNodeName": node}}
+	if n.UID != "" {
+		change["metadata"] = map[string]any{"uid": n.UID}
+	}
+	data, err := json.Marshal(change)
+	if err != nil {
+		return wrap(err, "nominate a node for pod %s", n.Pod)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: n.Pod.Namespace, Name: n.Pod.Name}}
+	err = s.client.Status().Patch(ctx, pod, client.RawPatch(types.MergePatchType, data))
+	if n.UID != "" && err != nil && !apierrors.IsNotFound(err) && s.replaced(ctx, kube.Removal{Pod: n.Pod, UID: n.UID}) {
+		return kube.Errorf(kube.NotFound, "nominate a node for pod %s: it is another pod of that name", n.Pod)
+	}
+	return wrap(err, "nominate a node for pod %s", n.Pod)
 }
 
 // blocked reports whether a disruption budget is why. A plain "too many requests" is the server's own load; an internal

@@ -21,6 +21,7 @@ const (
 	OpPatchClass  Op = "patch-class"
 	OpPatchExtra  Op = "patch-extra" // overlays and buffers
 	OpRemovePod   Op = "remove-pod"
+	OpNominate    Op = "nominate"
 	OpToken       Op = "token"
 	OpDropToken   Op = "drop-token"
 	OpTokens      Op = "tokens"

@@ -35,7 +35,9 @@ func (e exam) PutPod(_ *testing.T, p model.Pod) {
 	node := p.Node
 	p.Node = ""
 	e.s.Put(p)
-	e.s.BindPod(p.Key(), node)
+	if node != "" {
+		e.s.BindPod(p.Key(), node)
+	}
 }
 
 func (e exam) PutBudget(_ *testing.T, name string, labels map[string]string, allowed int) {

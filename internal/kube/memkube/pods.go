@@ -26,6 +26,22 @@ func (s *Store) RemovePod(ctx context.Context, r kube.Removal) error {
 	})
 }
 
+// Nominate implements kube.Store.
+func (s *Store) Nominate(ctx context.Context, n kube.Nomination) error {
+	return s.do(ctx, OpNominate, func() error {
+		p, ok := s.pods[n.Pod.String()]
+		switch {
+		case !ok || n.UID != "" && n.UID != p.UID:
+			return kube.Errorf(kube.NotFound, "nominate a node for pod %s: no such pod", n.Pod)
+		case p.Node != "" && n.Node != "":
+			return kube.Errorf(kube.Invalid, "nominate a node for pod %s: it is on node %s", n.Pod, p.Node)
+		}
+		p.Nominated = n.Node
+		keep(s, s.pods, p)
+		return nil
+	})
+}
+
 // spend asks the disruption budget that covers the pod, as the eviction API does: pods that have ended, never ran or are
 // leaving already are free; two budgets over one pod are one too many; unready pods may be exempt.
 func (s *Store) spend(p model.Pod) error {

@@ -26,7 +26,8 @@ type World interface {
 	PutPool(t *testing.T, name string, class model.ClassRef)
 	// PutNode creates a node; name, provider id, labels and taints count.
 	PutNode(t *testing.T, n model.Node)
-	// PutPod creates a ready pod in namespace "default", bound to p.Node; name, labels and grace count.
+	// PutPod creates a pod in namespace "default", bound to p.Node and ready; without a node, it waits. Name, labels, node
+	// selector and grace count.
 	PutPod(t *testing.T, p model.Pod)
 	// PutBudget creates a disruption budget in namespace "default" over the pods with these labels, which exist already, and
 	// returns once it allows exactly so many.
@@ -76,6 +77,7 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"eviction respects a disruption budget", evict},
 		{"force asks no budget", force},
 		{"a pod of another UID is not removed", removeWrongUID},
+		{"a node is nominated for a waiting pod", nominate},
 		{"a token is made once, listed and dropped", tokens},
 		{"tokens of different claims differ", tokensDiffer},
 		{"storage, drivers and namespaces are told", storageIsTold},
