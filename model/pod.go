@@ -28,9 +28,9 @@ type Pod struct {
 	// Promised is a nominated node that keeps nobody from planning for the pod: that of one of our claims that planned it, or
 	// one that is gone. The mirror tells the two kinds of nomination apart.
 	Promised string
-	Gated     bool // has scheduling gates
-	Terminal  bool // succeeded or failed
-	PodReady  bool
+	Gated    bool // has scheduling gates
+	Terminal bool // succeeded or failed
+	PodReady bool
 
 	// Requests is what the scheduler counts: containers, init and sidecar containers, overhead, and one pod.
 	Requests     Resources

@@ -15,10 +15,10 @@ const (
 	WhyPoolNotReady   Why = "pool-not-ready"      // the pool or its class is not ready
 	WhyPoolDeleting   Why = "pool-deleting"       // the pool is being deleted
 	WhyPoolOptOut     Why = "pool-opt-out"        // the pod asks not to run on our nodes
-	WhyTopologySpread Why = "topology-spread"     // required topology spread, not decided yet by this engine
-	WhyPodAffinity    Why = "pod-affinity"        // required pod (anti-)affinity, not decided yet by this engine
-	WhyVolumes        Why = "volumes"             // persistent volumes, not decided yet by this engine
-	WhyHostPorts      Why = "host-ports"          // host ports, not decided yet by this engine
+	WhyTopologySpread Why = "topology-spread"     // the required topology spread allows no domain that can be had
+	WhyPodAffinity    Why = "pod-affinity"        // required pod affinity or anti-affinity allows no machine
+	WhyVolumes        Why = "volumes"             // its volumes cannot be reached, attached or found
+	WhyHostPorts      Why = "host-ports"          // its host ports are taken
 	WhyResourceClaims Why = "resource-claims"     // dynamic resource claims are not supported
 	WhyMinValues      Why = "min-values"          // too few distinct values remain for a requirement with minValues
 	WhyNoPools        Why = "no-pools"            // there is no pool at all

@@ -24,6 +24,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/observe"
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
 )
 
@@ -124,8 +125,9 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	c, err := control.New(control.Parts{
 		Store: store, Market: market.New(fleet, market.Config{}), World: mirror, Sweeper: fleet,
 		Observe: observe.New(store, log.WithName("controller"), metrics), Log: log.WithName("controller"), Now: time.Now,
-		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"], Nominate: true},
-		Mark:     dieAt(os.Getenv(dieEnv)),
+		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"],
+			Preferences: place.Preferences(cfg.PreferencePolicy)},
+		Mark: dieAt(os.Getenv(dieEnv)),
 	})
 	if err != nil {
 		return nil, err

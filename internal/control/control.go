@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/observe"
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
 )
 
@@ -35,6 +36,8 @@ type Settings struct {
 	// StaticCapacity keeps pools with replicas at that number; off, such pools are left as they are. The other features that
 	// users switch on have no knob here: without NodeOverlay and CapacityBuffer the store does not tell of such objects.
 	StaticCapacity bool
+	// Preferences says what pods' wishes are worth; "" = place.Respect.
+	Preferences place.Preferences
 	// Nominate tells kube-scheduler, in each waiting pod's status, which node was planned for it.
 	Nominate bool
 }

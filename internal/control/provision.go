@@ -126,11 +126,8 @@ func leavingNodes(w model.World) map[string]bool {
 
 func (p *provisioner) plan(ctx context.Context, w model.World) {
 	began := p.Now()
-	plan := place.Decide(place.Input{World: w})
-	if findings := audit.Check(w, plan); len(findings) > 0 {
-		// An unsound plan is a defect of ours. It is not carried out, in whole: pods keep waiting, which hurts less than
-		// machines nobody can use.
-		p.Observe.PlanRefused(plan, findings)
+	plan, sound := p.decide(w)
+	if !sound {
 		return
 	}
 	real := told(plan)
@@ -138,6 +135,37 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
 	p.Observe.Leftovers(w.Pods, real.Left)
+}
+
+// decide makes a plan and has it audited. An unsound plan is a defect of ours and is never carried out. So that one pod
+// which we misjudge does not keep all others waiting, the pods that ask nothing of other pods are then planned alone; the
+// rest waits and is told so.
+func (p *provisioner) decide(w model.World) (place.Plan, bool) {
+	in := place.Input{World: w, Preferences: p.Settings.Preferences}
+	plan := place.Decide(in)
+	findings := audit.Check(w, plan)
+	if len(findings) == 0 {
+		return plan, true
+	}
+	p.Observe.PlanRefused(plan, findings)
+	var rest []place.Leftover
+	for _, x := range place.Waiting(w) {
+		if place.Alone(x) {
+			in.Pods = append(in.Pods, x)
+			continue
+		}
+		rest = append(rest, place.Leftover{Pod: x.Key(), Why: model.WhyAudit, Detail: "the plan for pods that depend on each other was unsound and was thrown away; this is a defect of the controller"})
+	}
+	if len(in.Pods) == 0 || len(rest) == 0 {
+		return plan, false
+	}
+	plan = place.Decide(in)
+	if findings = audit.Check(w, plan); len(findings) > 0 {
+		p.Observe.PlanRefused(plan, findings)
+		return plan, false
+	}
+	plan.Left = append(plan.Left, rest...)
+	return plan, true
 }
 
 // buy writes the claims of a plan. A claim whose name exists is one that an
