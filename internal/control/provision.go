@@ -41,19 +41,21 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 	p.Observe.Waiting(len(p.seen))
 	p.window.observe(now, fresh)
 	wait, open := p.window.wait(now, p.Settings.BatchIdle, p.Settings.BatchMax)
+	if !open && len(p.seen) == 0 {
+		return 0
+	}
+	if open && wait > 0 {
+		return wait
+	}
 	about := planInputs(w)
 	if !open {
-		if len(p.seen) == 0 {
-			return 0
-		}
 		every := replanSame
 		if about != p.about {
 			every = replanChanged
 		}
-		wait = p.last.Add(every).Sub(now)
-	}
-	if wait > 0 {
-		return wait
+		if wait = p.last.Add(every).Sub(now); wait > 0 {
+			return wait
+		}
 	}
 	p.window.close()
 	p.last, p.about = now, about
@@ -92,36 +94,17 @@ func planInputs(w model.World) uint64 {
 
 // fresh counts the waiting pods that this pass is the first to see, and forgets pods that no longer wait.
 func (p *provisioner) fresh(w model.World) int {
-	waiting := map[string]bool{}
-	leaving := leavingNodes(w)
+	pods := place.Waiting(w)
+	waiting := make(map[string]bool, len(pods))
 	n := 0
-	for _, x := range w.Pods {
-		if !x.Provisionable() && !(leaving[x.Node] && x.Reschedulable()) {
-			continue
-		}
-		waiting[x.UID] = true
-		if !p.seen[x.UID] {
+	for i := range pods {
+		waiting[pods[i].UID] = true
+		if !p.seen[pods[i].UID] {
 			n++
 		}
 	}
 	p.seen = waiting
 	return n
-}
-
-// leavingNodes are the nodes whose pods will need another place.
-func leavingNodes(w model.World) map[string]bool {
-	out := map[string]bool{}
-	for _, n := range w.Nodes {
-		if n.Deleting() && n.Managed() {
-			out[n.Name] = true
-		}
-	}
-	for _, c := range w.Claims {
-		if c.Deleting() && c.NodeName != "" {
-			out[c.NodeName] = true
-		}
-	}
-	return out
 }
 
 func (p *provisioner) plan(ctx context.Context, w model.World) {
@@ -171,6 +154,13 @@ func (p *provisioner) decide(w model.World) (place.Plan, bool) {
 // buy writes the claims of a plan. A claim whose name exists is one that an
 // earlier pass, or an earlier process, wrote for the same pods.
 func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
+	if len(plan.Buy) == 0 {
+		return
+	}
+	pods := make(map[model.PodKey]*model.Pod, len(w.Pods))
+	for i := range w.Pods {
+		pods[w.Pods[i].Key()] = &w.Pods[i]
+	}
 	taken := make(map[string]bool, len(w.Claims))
 	for i := range w.Claims {
 		taken[w.Claims[i].Name] = true
@@ -201,23 +191,23 @@ func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
 			continue
 		}
 		for _, key := range b.Pods {
-			if pod := podOf(w, key); !pod.Virtual {
-				p.Observe.Nominated(pod, "nodeclaim/"+claim.Name)
+			if pod := pods[key]; pod != nil && !pod.Virtual {
+				p.Observe.Nominated(*pod, "nodeclaim/"+claim.Name)
 			}
 		}
 	}
 }
 
 func poolAndClass(w model.World, name string) (model.Pool, model.Class, bool) {
-	for _, p := range w.Pools {
-		if p.Name != name {
-			continue
-		}
-		if c := classOf(w, p.Class); c != nil {
-			return p, *c, true
-		}
+	pool := poolOf(w, name)
+	if pool == nil {
+		return model.Pool{}, model.Class{}, false
 	}
-	return model.Pool{}, model.Class{}, false
+	class := classOf(w, pool.Class)
+	if class == nil {
+		return model.Pool{}, model.Class{}, false
+	}
+	return *pool, *class, true
 }
 
 func classOf(w model.World, ref model.ClassRef) *model.Class {
@@ -236,13 +226,4 @@ func poolOf(w model.World, name string) *model.Pool {
 		}
 	}
 	return nil
-}
-
-func podOf(w model.World, key model.PodKey) model.Pod {
-	for i := range w.Pods {
-		if w.Pods[i].Key() == key {
-			return w.Pods[i]
-		}
-	}
-	return model.Pod{Namespace: key.Namespace, Name: key.Name}
 }
