@@ -19,6 +19,13 @@ func (s set) and(o set) set {
 	return out
 }
 
+// narrow drops from s in place what is not in o.
+func (s set) narrow(o set) {
+	for i := range s {
+		s[i] &= o[i]
+	}
+}
+
 // or adds o to s in place.
 func (s set) or(o set) {
 	for i := range s {

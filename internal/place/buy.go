@@ -34,6 +34,10 @@ type buyer struct {
 	// spare is, per seller, what the limits leave after all bins; waiting counts bins not turned into purchases yet.
 	spare   []vec
 	waiting []int
+	// last is the deal that was made last; the others are what the next one asks.
+	last          *deal
+	need, allowed vec
+	forms         []*form
 }
 
 // purchases builds the purchases of a draft. A bin of which too few offerings remain is given up, and its seller is closed
@@ -61,37 +65,101 @@ func (b *buyer) purchases(d *draft) (out []Purchase, given int) {
 	return out, given
 }
 
-// candidates are the offerings that may carry the bin within its share of the limits, and the pods' terms that they meet.
-func (b *buyer) candidates(x bin) (set, require.Set) {
-	c := b.choices[x.choice]
-	s := b.sellers[c.seller]
-	need := make(vec, len(c.room))
-	ok := slices.Clone(s.base)
+// deal is what purchases share that need the same of machines of one choice.
+type deal struct {
+	choice  int
+	need    vec // pods
+	allowed vec // of the limits
+	forms   []*form
+	// The answer; options is empty when too few offerings remain.
+	options      []Option
+	requirements []model.Requirement
+	requests     model.Resources
+	most         vec // what the dearest option takes from the limits
+}
+
+// deal works out what may carry the bin within its share of the limits. Bins come sorted, so those that are alike follow each other
+// and share one answer.
+func (b *buyer) deal(x bin) *deal {
+	c := &b.choices[x.choice]
+	b.need, b.allowed, b.forms = append(b.need[:0], c.room...), append(b.allowed[:0], c.cost...), b.forms[:0]
+	clear(b.need)
 	for _, l := range x.loads {
-		ok = ok.and(b.d.lotOf(s, b.groups[l.group].form).ok)
-		need.take(b.groups[l.group].size, -l.n)
-	}
-	allowed := c.cost.clone()
-	for i := range allowed {
-		allowed[i] += b.spare[s.id][i] / int64(max(b.waiting[s.id], 1))
-	}
-	fits := newSet(len(s.shelf.items))
-	ok.each(func(i int) {
-		if s.room[i].covers(need) && allowed.covers(s.cost[i]) {
-			fits.add(i)
+		g := b.groups[l.group]
+		b.need.take(g.size, -l.n)
+		if !slices.Contains(b.forms, g.form) {
+			b.forms = append(b.forms, g.form)
 		}
-	})
-	// Of alternatives, a group takes the first that the cheapest offering meets; the claim then asks for it.
+	}
+	for i := range b.allowed {
+		b.allowed[i] += b.spare[c.seller][i] / int64(max(b.waiting[c.seller], 1))
+	}
+	if old := b.last; old != nil && old.choice == x.choice && slices.Equal(old.need, b.need) && slices.Equal(old.allowed, b.allowed) && slices.Equal(old.forms, b.forms) {
+		return old
+	}
+	d := &deal{choice: x.choice, need: b.need.clone(), allowed: b.allowed.clone(), forms: slices.Clone(b.forms)}
+	b.answer(d)
+	b.last = d
+	return d
+}
+
+// answer fills in what machines the deal may ask for.
+func (b *buyer) answer(d *deal) {
+	c := &b.choices[d.choice]
+	s := b.sellers[c.seller]
+	fits, own := b.candidates(d)
+	order := slices.Clone(c.company)
+	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.choosy) > 0); i = fits.next(i + 1) {
+		if s.room[i].covers(d.need) && d.allowed.covers(s.cost[i]) {
+			order = append(order, i)
+		}
+	}
+	items, requests := s.options(order, s.names.resources(d.need), d.need, b.most)
+	if len(items) == 0 || !s.enough(items) {
+		return
+	}
+	d.requests, d.most, d.options = requests, make(vec, len(s.limits)), make([]Option, len(items))
+	for k, i := range items {
+		o := s.shelf.items[i].o
+		d.options[k] = Option{Key: o.Key(), Price: o.Price}
+		for j, v := range s.cost[i] {
+			d.most[j] = max(d.most[j], v)
+		}
+	}
+	d.requirements = s.requirements(own, d.options)
+}
+
+// candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'
+// terms; and these terms.
+func (b *buyer) candidates(d *deal) (set, require.Set) {
+	s := b.sellers[b.choices[d.choice].seller]
+	ok := slices.Clone(s.base)
+	for _, f := range d.forms {
+		ok.narrow(b.d.lotOf(s, f).ok)
+	}
+	first := ok.first()
+	for first >= 0 && !(s.room[first].covers(d.need) && d.allowed.covers(s.cost[first])) {
+		first = ok.next(first + 1)
+	}
 	own := s.own
-	for _, l := range x.loads {
-		for _, t := range b.d.lotOf(s, b.groups[l.group].form).terms {
-			if m := s.shelf.filter(fits, t); fits.first() >= 0 && m.has(fits.first()) {
-				fits, own = m, own.And(t)
+	if first < 0 {
+		return newSet(len(s.shelf.items)), own
+	}
+	// Of alternatives, pods take the first that the cheapest offering meets; the claim then asks for it.
+	for _, f := range d.forms {
+		l := b.d.lotOf(s, f)
+		if len(l.terms) == 1 {
+			own = own.And(l.terms[0])
+			continue
+		}
+		for _, t := range l.terms {
+			if m := s.shelf.filter(ok, t); m.has(first) {
+				ok, own = m, own.And(t)
 				break
 			}
 		}
 	}
-	return fits, own
+	return ok, own
 }
 
 // giveUp closes the seller to the group: too few offerings remain there for its pods to choose from.
@@ -107,38 +175,24 @@ func (d *decision) giveUp(g *group, s *seller) {
 }
 
 func (b *buyer) purchase(x bin) (Purchase, bool) {
-	c := b.choices[x.choice]
+	c := &b.choices[x.choice]
 	s := b.sellers[c.seller]
-	fits, own := b.candidates(x)
-	need := make(vec, len(c.room))
-	for _, l := range x.loads {
-		need.take(b.groups[l.group].size, -l.n)
-	}
-	pods := s.names.resources(need)
-	order := slices.Clone(c.company)
-	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.choosy) > 0); i = fits.next(i + 1) {
-		order = append(order, i)
-	}
-	items, requests := s.options(order, pods, need, b.most)
-	if len(items) == 0 || !s.enough(items) {
-		b.waiting[s.id]--
+	d := b.deal(x)
+	b.waiting[s.id]--
+	if len(d.options) == 0 {
 		b.spare[s.id].take(c.cost, -1)
 		return Purchase{}, false
 	}
-	b.waiting[s.id]--
-	most := make(vec, len(s.limits))
-	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: requests}
-	for _, i := range items {
-		o := s.shelf.items[i].o
-		p.Options = append(p.Options, Option{Key: s.shelf.items[i].o.Key(), Price: o.Price})
-		for j, v := range s.cost[i] {
-			most[j] = max(most[j], v)
-		}
+	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: d.requests, Options: d.options, Requirements: d.requirements}
+	for j, v := range d.most {
+		b.spare[s.id][j] -= v - c.cost[j]
+		s.left[j] -= v
 	}
-	for j := range most {
-		b.spare[s.id][j] -= most[j] - c.cost[j]
-		s.left[j] -= most[j]
+	n := 0
+	for _, l := range x.loads {
+		n += l.n
 	}
+	p.Pods = make([]model.PodKey, 0, n)
 	for _, l := range x.loads {
 		g := b.groups[l.group]
 		n := l.n
@@ -150,7 +204,6 @@ func (b *buyer) purchase(x bin) (Purchase, bool) {
 		}
 	}
 	slices.SortFunc(p.Pods, compareKeys)
-	p.Requirements = s.requirements(own, p.Options)
 	return p, true
 }
 
@@ -162,22 +215,18 @@ func compareKeys(a, b model.PodKey) int {
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
 func (s *seller) options(from []int, pods model.Resources, need vec, most int) ([]int, model.Resources) {
-	var all []int
-	var over vec
+	all := make([]int, 0, len(from))
+	over, next := make(vec, len(need)), make(vec, len(need))
 	seen := newSet(len(s.shelf.items))
-	next := make(vec, len(need))
 	for _, i := range from {
 		if seen.has(i) {
 			continue
 		}
 		seen.add(i)
-		grows := over == nil
+		grows := len(all) == 0
 		for r, v := range s.taken[i] {
-			next[r] = v
-			if over != nil {
-				next[r] = max(v, over[r])
-				grows = grows || v > over[r]
-			}
+			next[r] = max(v, over[r])
+			grows = grows || v > over[r]
 		}
 		fits := s.holds(i, need, next)
 		if grows {
@@ -187,9 +236,7 @@ func (s *seller) options(from []int, pods model.Resources, need vec, most int) (
 		}
 		if fits {
 			all = append(all, i)
-			if grows {
-				over = next.clone()
-			}
+			over, next = next, over
 		}
 	}
 	if len(all) == 0 {
@@ -223,12 +270,18 @@ func (s *seller) narrow(all []int, most int) []int {
 	if first.CapacityType == model.Spot {
 		minTypes = minTypesSpot
 	}
-	picked := map[int]bool{}
-	types, families := map[string]bool{}, map[string]bool{}
-	var out []int
+	picked := newSet(len(s.shelf.items))
+	types, families := make([]int32, 0, most), make([]int32, 0, most)
+	out := make([]int, 0, most)
 	pick := func(i int) {
-		it := s.shelf.items[i]
-		picked[i], types[it.t.Name], families[it.t.Family] = true, true, true
+		it := &s.shelf.items[i]
+		picked.add(i)
+		if !slices.Contains(types, it.typ) {
+			types = append(types, it.typ)
+		}
+		if !slices.Contains(families, it.family) {
+			families = append(families, it.family)
+		}
 		out = append(out, i)
 	}
 	for _, i := range all {
@@ -240,15 +293,17 @@ func (s *seller) narrow(all []int, most int) []int {
 	if len(out) == 0 {
 		pick(all[0])
 	}
-	for _, i := range all {
-		if !picked[i] && len(out) < most && s.adds(out, i) {
-			pick(i)
+	if !s.enough(out) {
+		for _, i := range all {
+			if !picked.has(i) && len(out) < most && s.adds(out, i) {
+				pick(i)
+			}
 		}
 	}
 	for _, i := range all {
-		it := s.shelf.items[i]
-		if !picked[i] && len(out) < most && (len(out) < minOptions || len(types) < minTypes && !types[it.t.Name] ||
-			len(families) < minFamilies && !families[it.t.Family]) {
+		it := &s.shelf.items[i]
+		if !picked.has(i) && len(out) < most && (len(out) < minOptions || len(types) < minTypes && !slices.Contains(types, it.typ) ||
+			len(families) < minFamilies && !slices.Contains(families, it.family)) {
 			pick(i)
 		}
 	}
@@ -259,9 +314,16 @@ func (s *seller) narrow(all []int, most int) []int {
 // requirements is what the claim must ask for: own, narrowed to the options' types, zones and capacity types. Labels that
 // could still go either way get one value, so that everybody who reads the claim expects the same node.
 func (s *seller) requirements(own require.Set, options []Option) []model.Requirement {
-	var types, zones, kinds []string
-	for _, o := range options {
-		types, zones, kinds = append(types, o.Key.Type), append(zones, o.Key.Zone), append(kinds, o.Key.CapacityType)
+	types, zones, kinds := make([]string, 0, len(options)), make([]string, 0, 4), make([]string, 0, 2)
+	for i := range options {
+		k := &options[i].Key
+		types = append(types, k.Type)
+		if !slices.Contains(zones, k.Zone) {
+			zones = append(zones, k.Zone)
+		}
+		if !slices.Contains(kinds, k.CapacityType) {
+			kinds = append(kinds, k.CapacityType)
+		}
 	}
 	out := own.Only(func(k string) bool {
 		_, handed := s.pool.Labels[k]

@@ -40,7 +40,7 @@ type Plan struct {
 	Price model.Price
 }
 
-// Purchase is one machine to buy.
+// Purchase is one machine to buy. Machines that are alike share the lists of Options and Requirements: they are only read.
 type Purchase struct {
 	Pool  string
 	Class model.ClassRef

@@ -13,6 +13,8 @@ import (
 type item struct {
 	t *model.InstanceType
 	o *model.Offering
+	// typ and family number the type and its family within the shelf.
+	typ, family int32
 }
 
 // shelf is a catalogue arranged for questions: offerings in the order in which we would buy them, and for every label
@@ -50,10 +52,16 @@ func scope(o *model.Offering) int {
 
 func newShelf(cat model.Catalog) *shelf {
 	s := &shelf{keys: map[string]*column{}, either: map[string]bool{}}
+	families := map[string]int32{}
 	for ti := range cat.Types {
 		t := &cat.Types[ti]
+		family, known := families[t.Family]
+		if !known {
+			family = int32(len(families))
+			families[t.Family] = family
+		}
 		for oi := range t.Offerings {
-			s.items = append(s.items, item{t, &t.Offerings[oi]})
+			s.items = append(s.items, item{t, &t.Offerings[oi], int32(ti), family})
 		}
 	}
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
