@@ -44,9 +44,9 @@ type face struct {
 	taints []model.Taint // lasting ones
 	attach map[string]int64
 	typ    model.InstanceType
-	// daemons is what the daemons that will run here need, and ports which of them take.
+	// crew are the daemons that will run here and do not yet, and daemons is what they need.
+	crew     []*model.Daemon
 	daemons  model.Resources
-	ports    []model.HostPort
 	accepted map[string]bool
 }
 
@@ -136,9 +136,9 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 		})
 	}
 	for i := range a.w.Daemons {
-		if d := &a.w.Daemons[i].Pod; a.daemonRuns(d, f) {
-			f.daemons = f.daemons.Add(d.Requests)
-			f.ports = append(f.ports, d.HostPorts...)
+		if d := &a.w.Daemons[i]; a.daemonRuns(&d.Pod, f) {
+			f.daemons = f.daemons.Add(d.Pod.Requests)
+			f.crew = append(f.crew, d)
 		}
 	}
 	a.faces[key] = f

@@ -28,6 +28,9 @@ func (a *audit) related() bool {
 		}
 	}
 	if len(a.placed) > 0 {
+		if slices.ContainsFunc(a.w.Daemons, func(d model.Daemon) bool { return len(d.Pod.PodAntiAffinity) > 0 }) {
+			return true
+		}
 		for _, pods := range a.on {
 			if slices.ContainsFunc(pods, func(p *model.Pod) bool { return len(p.PodAntiAffinity) > 0 }) {
 				return true

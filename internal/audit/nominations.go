@@ -112,10 +112,34 @@ func (a *audit) nodeFace(n *model.Node) (f *face, alloc model.Resources, young b
 			f.taints = append(f.taints, t)
 		}
 	}
+	if young {
+		a.starting(n.Name, f)
+	}
 	if n.Cordoned {
 		f.taints = append(f.taints, model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
 	}
 	return f, alloc, young
+}
+
+// starting notes the daemons that a node on its way will have and does not have yet.
+func (a *audit) starting(node string, f *face) {
+	for i := range a.w.Daemons {
+		d := &a.w.Daemons[i]
+		there := slices.ContainsFunc(a.on[node], func(p *model.Pod) bool {
+			if p.Namespace != d.Namespace || !p.DaemonSet || p.Deleting() {
+				return false
+			}
+			for k, v := range d.Pod.Labels {
+				if p.Labels[k] != v {
+					return false
+				}
+			}
+			return true
+		})
+		if !there && len(untolerated(f.taints, &d.Pod)) == 0 && f.selected(&d.Pod) {
+			f.crew = append(f.crew, d)
+		}
+	}
 }
 
 // promised is what a node that is still starting will be able to attach: what it says already, then what its type says.

@@ -89,18 +89,41 @@ func (t *tallies) begin(pick []int, gone bool) *play {
 				s.owners[d]++
 			}
 		}
-		p.states = append(p.states, s)
 		for _, w := range x.who {
 			if !planned[w.pod] {
 				s.add(w.machine)
 			}
 		}
+		p.states = append(p.states, s)
+	}
+	p.bindDaemons()
+	for _, s := range p.states {
 		s.settle()
 	}
 	for _, u := range t.units {
 		u.left = len(u.pods)
 	}
 	return p
+}
+
+// bindDaemons puts the daemons of machines that are to come onto them, ahead of everybody.
+func (p *play) bindDaemons() {
+	for i, f := range p.faces {
+		if f == nil {
+			continue
+		}
+		for _, d := range f.crew {
+			k := p.t.crew[d]
+			for _, x := range k.counted {
+				p.states[x.id].add(i)
+			}
+			for _, x := range k.shuns {
+				if at := p.states[x.id].over[0].at[i]; at >= 0 {
+					p.states[x.id].owners[at]++
+				}
+			}
+		}
+	}
 }
 
 // domains sorts the machines by a label. For spread, machines count that have all labels of the pod's constraints and

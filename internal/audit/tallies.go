@@ -21,6 +21,7 @@ type tallies struct {
 	keys       map[string]bool // the labels that make domains
 	kins       map[string]*kin
 	units      []*unit
+	crew       map[*model.Daemon]*kin // daemons, with who counts them and whom they refuse
 }
 
 // tally counts, by domain, the pods that all of its terms pick.
@@ -63,7 +64,7 @@ type unit struct {
 
 func newTallies(a *audit) *tallies {
 	t := &tallies{a: a, byText: map[string]*tally{}, byLabel: map[[2]string][]*tally{}, namespaces: map[string]map[string]string{},
-		keys: map[string]bool{}, kins: map[string]*kin{}}
+		keys: map[string]bool{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}}
 	for _, n := range a.w.Namespaces {
 		t.namespaces[n.Name] = n.Labels
 	}
@@ -89,7 +90,20 @@ func newTallies(a *audit) *tallies {
 			}
 		}
 	}
+	for i := range a.w.Daemons {
+		d := &a.w.Daemons[i]
+		pod := d.Pod
+		pod.Namespace = d.Namespace
+		k := &kin{pod: &pod}
+		for _, term := range pod.PodAntiAffinity {
+			k.shuns = append(k.shuns, t.tally(AntiAffinity, []model.PodTerm{term}, termText(term)))
+		}
+		t.crew[d] = k
+	}
 	for _, k := range t.kins {
+		k.counted = t.picking(k.pod)
+	}
+	for _, k := range t.crew {
 		k.counted = t.picking(k.pod)
 	}
 	for _, u := range t.units {

@@ -26,8 +26,10 @@ func (a *audit) ports(m *machine) {
 		}
 	}
 	for _, f := range m.faces {
-		for _, h := range f.ports {
-			have = append(have, taken{h, "a daemon"})
+		for _, d := range f.crew {
+			for _, h := range d.Pod.HostPorts {
+				have = append(have, taken{h, "daemon " + d.Name})
+			}
 		}
 	}
 	for _, p := range m.planned {

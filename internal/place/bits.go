@@ -26,6 +26,15 @@ func (s set) narrow(o set) {
 	}
 }
 
+// minus returns a fresh set of the members of s that are not in o.
+func (s set) minus(o set) set {
+	out := make(set, len(s))
+	for i := range s {
+		out[i] = s[i] &^ o[i]
+	}
+	return out
+}
+
 // or adds o to s in place.
 func (s set) or(o set) {
 	for i := range s {

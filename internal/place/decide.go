@@ -112,6 +112,7 @@ type decision struct {
 	groups  []*group
 	buying  []*group // made of groups, for packing
 	forms   forms
+	crew    crew
 	slots   []*slot
 	sellers []*seller
 	topo    *topology
@@ -153,7 +154,9 @@ func (d *decision) run(pods []*model.Pod) {
 func (d *decision) arrange(pods []*model.Pod) {
 	w := &d.in.World
 	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
-	d.groups = newGroups(pods, newClasser(pods, pointers(w.Pods)))
+	d.crew = newCrew(w.Daemons)
+	d.groups = newGroups(pods, newClasser(pods, pointers(w.Pods), d.crew.pods()))
+	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)
 	for _, g := range d.groups {
 		terms, why, detail := terms(*g.first())
@@ -164,11 +167,10 @@ func (d *decision) arrange(pods []*model.Pod) {
 			}
 		}
 		if g.why, g.detail = why, detail; why == "" {
-			g.form = d.forms.get(terms, [][]model.Toleration{g.tolerations}, g.size)
+			g.form = d.forms.get(form{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, shuns: d.shunned(g.first()), size: g.size})
 		}
 	}
-	d.slots, d.sellers = newSlots(*w, names), newSellers(*w, names)
-	d.topo = newTopology(*w)
+	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names)
 	d.notePorts()
 	d.tie(d.slots)
 	d.rooms = newRooms(d.slots)

@@ -15,6 +15,7 @@ type form struct {
 	terms       []require.Set
 	tolerations [][]model.Toleration // each list must cover the taints: pods that move together all have to
 	picky       bool                 // taints that only discourage count as well
+	shuns       []shun               // daemons that they cannot share a new machine with; slots count daemons themselves
 	// size is set where the answer depends on it: with several alternatives, the one that holds the pods is taken.
 	size vec
 	// lots says, per seller (by index), what it can offer.
@@ -57,18 +58,16 @@ type forms struct {
 	byText map[string]*form
 }
 
-func (fs *forms) get(terms []require.Set, tolerations [][]model.Toleration, size vec) *form {
-	return fs.intern(&form{terms: terms, tolerations: tolerations, size: size})
-}
+func (fs *forms) get(f form) *form { return fs.intern(&f) }
 
 // getPicky is the form of machines without discouraging taints.
 func (fs *forms) getPicky(f *form) *form {
-	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, size: f.size, picky: true})
+	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size, picky: true})
 }
 
 // like is f with other alternatives.
 func (fs *forms) like(f *form, terms []require.Set) *form {
-	return fs.intern(&form{terms: terms, tolerations: f.tolerations, size: f.size, picky: f.picky})
+	return fs.intern(&form{terms: terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size, picky: f.picky})
 }
 
 func (fs *forms) intern(n *form) *form {
@@ -87,6 +86,9 @@ func (fs *forms) intern(n *form) *form {
 				b = append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 			}
 		}
+	}
+	for _, x := range n.shuns {
+		b = append(append(append(strconv.AppendInt(append(b, '#'), int64(x.daemon), 10), x.why...), ' '), x.key...)
 	}
 	if len(terms) < 2 {
 		size = nil
@@ -143,7 +145,7 @@ func (fs *forms) merge(a, b *form, size vec) *form {
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.get(terms, append(slices.Clone(a.tolerations), b.tolerations...), size)
+	return fs.get(form{terms: terms, tolerations: append(slices.Clone(a.tolerations), b.tolerations...), shuns: append(slices.Clone(a.shuns), b.shuns...), size: size})
 }
 
 // cells are the ways in which labels under some topology keys may turn out for a form.

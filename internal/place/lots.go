@@ -35,6 +35,7 @@ func newLot(s *seller, g *form, size vec) *lot {
 	}
 	l.remove(model.WhyRequirements, len(s.shelf.items)-s.base.count())
 	labels, fits := newSet(len(s.shelf.items)), newSet(len(s.shelf.items))
+	mates := s.without(g.shuns)
 	best, detail := -1, ""
 	for _, t := range g.terms {
 		if k := s.conflict(t); k != "" {
@@ -42,7 +43,7 @@ func newLot(s *seller, g *form, size vec) *lot {
 			continue
 		}
 		q := s.own.And(t)
-		match := s.shelf.filter(s.base, q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
+		match := s.shelf.filter(s.base.and(mates), q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
 		if match.first() < 0 {
 			detail = s.machineText(t)
 			continue

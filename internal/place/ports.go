@@ -12,6 +12,18 @@ func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == ":
 
 func portKey(h model.HostPort) string { return h.Protocol + "/" + strconv.Itoa(int(h.Port)) }
 
+// clash reports whether any two ports of two pods exclude each other on one node.
+func clash(a, b []model.HostPort) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if portKey(x) == portKey(y) && (x.IP == y.IP || everywhere(x.IP) || everywhere(y.IP)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // notePorts lists the addresses under which each port that a waiting pod asks for is asked for, and counts running users. A port
 // of every address meets all users of the port; two addresses do not meet each other. Each address is a count of its own, and
 // "every address" is one more.
@@ -39,8 +51,8 @@ func (d *decision) notePorts() {
 	for i := range d.in.World.Pods {
 		note(&d.in.World.Pods[i])
 	}
-	for _, dm := range d.in.World.Daemons {
-		note(&dm.Pod)
+	for i := range d.crew {
+		note(d.crew[i].pod)
 	}
 	for k, list := range d.portIPs {
 		if !slices.Contains(list, "") {
@@ -69,17 +81,15 @@ func (d *decision) countPorts(placing map[model.PodKey]bool) {
 			}
 		}
 	}
-	for _, dm := range d.in.World.Daemons {
-		if len(dm.Pod.HostPorts) == 0 {
-			continue
-		}
-		ts, _, _ := terms(model.Pod{NodeSelector: dm.Pod.NodeSelector, Affinity: dm.Pod.Affinity})
-		f := d.forms.get(ts, [][]model.Toleration{dm.Pod.Tolerations}, nil)
-		for _, i := range d.slotsOf(f) {
-			for _, h := range dm.Pod.HostPorts {
+	for i := range d.crew {
+		for _, s := range d.slots {
+			if !s.aboard.has(i) {
+				continue
+			}
+			for _, h := range d.crew[i].pod.HostPorts {
 				for _, x := range t.portTerms(h, d.portIPs) {
-					if spot := d.slots[i].spot; x.matched.at(spot) == 0 {
-						x.matched.add(spot, 1)
+					if x.matched.at(s.spot) == 0 {
+						x.matched.add(s.spot, 1)
 					}
 				}
 			}

@@ -25,6 +25,7 @@ type seller struct {
 	overhead []model.Resources // per item: what daemons take there
 	room     []vec             // per item: what daemons leave
 	taken    []vec             // per item: overhead, in the order of room
+	runs     []set             // per daemon of the crew: where it runs
 	limits   []string          // names of limited resources, sorted
 	cost     []vec             // per item: what a purchase takes from the limits
 	left     vec               // of the limits, in the order of limits
@@ -32,7 +33,7 @@ type seller struct {
 }
 
 // newSellers lists the pools in the order in which they are asked: heavy first, then by name.
-func newSellers(w model.World, d dims) []*seller {
+func newSellers(w model.World, crew crew, d dims) []*seller {
 	shelves := newShelves(w)
 	var out []*seller
 	for _, p := range w.Pools {
@@ -53,7 +54,7 @@ func newSellers(w model.World, d dims) []*seller {
 			}
 		}
 		if s.closed.Why == "" {
-			s.measure(w.Daemons, d)
+			s.measure(crew, d)
 			s.meter(w)
 		}
 		out = append(out, s)
@@ -103,28 +104,16 @@ func conditionText(list []model.Condition) string {
 	return ""
 }
 
-// measure fills overhead and room: a daemon runs on a machine whose labels it selects and whose lasting taints it
-// tolerates. Where a label is still open, the daemon is counted, so that room is never too large.
-func (s *seller) measure(daemons []model.Daemon, d dims) {
+// measure fills overhead, room and runs: a daemon runs on a machine whose labels it selects and whose lasting taints it
+// tolerates.
+func (s *seller) measure(crew crew, d dims) {
 	n := len(s.shelf.items)
 	s.names = d
 	s.overhead, s.room = make([]model.Resources, n), make([]vec, n)
-	for _, dm := range daemons {
-		if _, bad := model.Untolerated(s.pool.Taints, dm.Pod.Tolerations); bad {
-			continue
-		}
-		ts, _, _ := terms(model.Pod{NodeSelector: dm.Pod.NodeSelector, Affinity: dm.Pod.Affinity})
-		runs := newSet(n)
-		for _, t := range ts {
-			if s.conflict(t) == "" {
-				runs.or(s.shelf.filter(s.base, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
-			}
-		}
-		runs.each(func(i int) {
-			if canHold(s.shelf.items[i].t, dm.Pod.Requests) {
-				s.overhead[i] = s.overhead[i].Add(dm.Pod.Requests)
-			}
-		})
+	for i := range crew {
+		on := crew[i].among(s, s.base, s.pool.Taints)
+		s.runs = append(s.runs, on)
+		on.each(func(at int) { s.overhead[at] = s.overhead[at].Add(crew[i].pod.Requests) })
 	}
 	s.taken = make([]vec, n)
 	flat := make(vec, 2*n*len(d))
@@ -142,11 +131,6 @@ func (s *seller) measure(daemons []model.Daemon, d dims) {
 		}
 		s.room[i], s.taken[i] = v, o
 	}
-}
-
-// canHold reports whether machines of the type have the devices that a daemon asks for; without them it never runs there.
-func canHold(t *model.InstanceType, r model.Resources) bool {
-	return model.Resources{Extended: r.Extended}.FitsIn(t.Allocatable)
 }
 
 // meter fills limits, cost and left. What nodes and claims of the pool have counts until they are gone.

@@ -28,6 +28,7 @@ type slot struct {
 	shelf   *shelf
 	items   set
 	planned []model.PodKey
+	aboard  set   // daemons that run or may run there, by position in the crew
 	spot    int32 // in topology
 	// volumes are those that are attached to the node, by ID; attach holds its bounds.
 	volumes map[string]bool
@@ -35,7 +36,7 @@ type slot struct {
 }
 
 // newSlots lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name.
-func newSlots(w model.World, d dims) []*slot {
+func newSlots(w model.World, crew crew, d dims) []*slot {
 	used, daemonsUsed := usage(w)
 	volumes, drivers := attached(w, d)
 	byProvider := map[string]*model.Claim{}
@@ -54,7 +55,7 @@ func newSlots(w model.World, d dims) []*slot {
 		if c != nil {
 			joined[c.Name] = true
 		}
-		if s := nodeSlot(n, c, w.Daemons); s != nil {
+		if s := nodeSlot(n, c, crew); s != nil {
 			free := s.alloc.Sub(used[n.Name]).Sub(floor(s.overhead.Sub(daemonsUsed[n.Name])))
 			s.free, s.volumes = d.machine(free, n.AttachLimits), volumes[n.Name]
 			d.detach(s.free, s.volumes, drivers)
@@ -67,7 +68,7 @@ func newSlots(w model.World, d dims) []*slot {
 			continue
 		}
 		sh := shelves.of(c.Pool, c.Class)
-		if s := claimSlot(c, sh, w.Daemons, d); s != nil {
+		if s := claimSlot(c, sh, crew, d); s != nil {
 			out = append(out, s)
 		}
 	}
@@ -132,7 +133,7 @@ type measured struct {
 }
 
 // nodeSlot returns the node as a slot, or nil when it is on its way out or not fit for use.
-func nodeSlot(n model.Node, c *model.Claim, daemons []model.Daemon) *measured {
+func nodeSlot(n model.Node, c *model.Claim, crew crew) *measured {
 	if n.Deleting() || n.Cordoned || n.HasTaint(model.TaintDisrupted) || c != nil && c.Deleting() {
 		return nil
 	}
@@ -152,13 +153,11 @@ func nodeSlot(n model.Node, c *model.Claim, daemons []model.Daemon) *measured {
 	if c != nil {
 		m.planned = plannedPods(*c)
 	}
-	for _, d := range daemons {
-		if _, bad := model.Untolerated(taints, d.Pod.Tolerations); bad {
-			continue
-		}
-		ts, _, _ := terms(model.Pod{NodeSelector: d.Pod.NodeSelector, Affinity: d.Pod.Affinity})
-		if anyAllows(ts, m.labels) {
-			m.overhead = m.overhead.Add(d.Pod.Requests)
+	m.aboard = newSet(len(crew))
+	for i := range crew {
+		if crew[i].on(m.labels, taints) {
+			m.aboard.add(i)
+			m.overhead = m.overhead.Add(crew[i].pod.Requests)
 		}
 	}
 	return m
@@ -218,7 +217,7 @@ func claimItems(sh *shelf, c model.Claim) set {
 }
 
 // claimSlot returns a claim in flight as a slot, with the room that it has whatever it becomes; nil when nobody knows.
-func claimSlot(c model.Claim, sh *shelf, daemons []model.Daemon, d dims) *slot {
+func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
 	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: plannedPods(c)}
 	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
 	if s.items.first() < 0 {
@@ -229,20 +228,13 @@ func claimSlot(c model.Claim, sh *shelf, daemons []model.Daemon, d dims) *slot {
 		return s
 	}
 	var runs []set
-	var asks []model.Resources
 	tmp := &seller{shelf: sh, own: s.own}
-	for _, dm := range daemons {
-		if _, bad := model.Untolerated(c.Taints, dm.Pod.Tolerations); bad {
-			continue
+	s.aboard = newSet(len(crew))
+	for k := range crew {
+		runs = append(runs, crew[k].among(tmp, s.items, c.Taints))
+		if runs[k].first() >= 0 {
+			s.aboard.add(k)
 		}
-		ts, _, _ := terms(model.Pod{NodeSelector: dm.Pod.NodeSelector, Affinity: dm.Pod.Affinity})
-		on := newSet(len(sh.items))
-		for _, t := range ts {
-			if tmp.conflict(t) == "" {
-				on.or(sh.filter(s.items, t))
-			}
-		}
-		runs, asks = append(runs, on), append(asks, dm.Pod.Requests)
 	}
 	s.items.each(func(i int) {
 		room := sh.items[i].t.Allocatable
@@ -250,8 +242,8 @@ func claimSlot(c model.Claim, sh *shelf, daemons []model.Daemon, d dims) *slot {
 			room = c.Allocatable
 		}
 		for k, on := range runs {
-			if on.has(i) && canHold(sh.items[i].t, asks[k]) {
-				room = room.Sub(asks[k])
+			if on.has(i) {
+				room = room.Sub(crew[k].pod.Requests)
 			}
 		}
 		v := d.machine(room, sh.items[i].t.AttachLimits)

@@ -18,7 +18,7 @@ func (d *decision) tie(slots []*slot) {
 			t.pools = append(t.pools, p)
 		}
 	}
-	placing := d.placing()
+	placing, coming := d.placing(), d.coming()
 	for _, g := range d.groups {
 		if g.why == "" {
 			d.own(g)
@@ -32,6 +32,7 @@ func (d *decision) tie(slots []*slot) {
 			}
 		}
 	}
+	d.internCrew(coming)
 	if len(t.terms) > 0 {
 		for _, g := range d.groups {
 			if g.matches = nil; g.why == "" {
@@ -42,6 +43,7 @@ func (d *decision) tie(slots []*slot) {
 			}
 		}
 		d.countRunning(placing)
+		d.countCrew(coming)
 	}
 	d.countPorts(placing)
 	for _, g := range d.groups {
@@ -95,6 +97,11 @@ func (d *decision) noteKeys() {
 	}
 	for i := range d.in.World.Pods {
 		for _, x := range d.in.World.Pods[i].PodAntiAffinity {
+			t.key(x.Key)
+		}
+	}
+	for i := range d.crew {
+		for _, x := range d.crew[i].pod.PodAntiAffinity {
 			t.key(x.Key)
 		}
 	}
@@ -170,6 +177,9 @@ func (d *decision) own(g *group) {
 		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
 		x.elig, x.used = e, true
 		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, wide: !c.HonorAffinity, tainted: !c.HonorTaints}
+		if x.key == host && !d.crowded(p, c) {
+			r.crew = d.counted(p, c)
+		}
 		if c.Selector.Matches(p.Labels) {
 			r.self = 1
 		}
@@ -271,7 +281,7 @@ func (d *decision) relate(g *rules, ports []*term) {
 	for _, r := range g.spread {
 		if r.term.key == host {
 			y := rel(r.term)
-			y.limit = min(y.limit, r.skew)
+			y.limit = min(y.limit, r.skew-r.crew)
 		} else {
 			key(r.term.key)
 		}

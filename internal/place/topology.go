@@ -243,6 +243,7 @@ type spreadRule struct {
 	term      *term
 	skew, min int32
 	self      int32 // 1 when its own pods count
+	crew      int32 // daemons that count on every new machine
 	// wide and tainted are set when machines count that the pod cannot use: because of its affinity, or of their taints.
 	wide, tainted bool
 }

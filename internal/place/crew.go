@@ -1,0 +1,228 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// crew is the daemons of the cluster, by name. What they ask of machines is worked out once.
+type crew []daemon
+
+// daemon is one of them: the pod that it puts onto every machine that suits it.
+type daemon struct {
+	namespace, name string
+	pod             *model.Pod
+	terms           []require.Set
+}
+
+func newCrew(list []model.Daemon) crew {
+	out := make(crew, 0, len(list))
+	for i := range list {
+		p := &list[i].Pod
+		ts, _, _ := terms(model.Pod{NodeSelector: p.NodeSelector, Affinity: p.Affinity})
+		out = append(out, daemon{list[i].Namespace, list[i].Name, p, ts})
+	}
+	slices.SortFunc(out, func(a, b daemon) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// pods lists the daemons' pods.
+func (c crew) pods() []*model.Pod {
+	out := make([]*model.Pod, len(c))
+	for i := range c {
+		out[i] = c[i].pod
+	}
+	return out
+}
+
+// on reports whether the daemon runs on a node with these labels and taints.
+func (m *daemon) on(labels map[string]string, taints []model.Taint) bool {
+	_, bad := model.Untolerated(taints, m.pod.Tolerations)
+	return !bad && anyAllows(m.terms, labels)
+}
+
+// among returns the offerings on which it runs, of machines of the seller with these taints. Where a label is still open it is
+// counted, so that room is never too large.
+func (m *daemon) among(s *seller, from set, taints []model.Taint) set {
+	out := newSet(len(s.shelf.items))
+	if _, bad := model.Untolerated(taints, m.pod.Tolerations); bad {
+		return out
+	}
+	for _, t := range m.terms {
+		if s.conflict(t) == "" {
+			out.or(s.shelf.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+		}
+	}
+	runs := newSet(len(s.shelf.items))
+	out.each(func(i int) {
+		if canHold(s.shelf.items[i].t, m.pod.Requests) {
+			runs.add(i)
+		}
+	})
+	return runs
+}
+
+// canHold reports whether machines of the type have the devices that a daemon asks for; without them it never runs there.
+func canHold(t *model.InstanceType, r model.Resources) bool {
+	return model.Resources{Extended: r.Extended}.FitsIn(t.Allocatable)
+}
+
+// shun is a daemon next to which some pods cannot be, and why.
+type shun struct {
+	daemon int // position in the crew
+	why    model.Why
+	key    string // the topology key that they would share; a machine without it is no problem
+}
+
+// shunned lists the daemons that keep the pod off new machines: they take its ports, or one of them refuses the other, or they
+// leave no room in its spread over hosts.
+func (d *decision) shunned(p *model.Pod) []shun {
+	var out []shun
+	for i := range d.crew {
+		m := &d.crew[i]
+		if clash(p.HostPorts, m.pod.HostPorts) {
+			out = append(out, shun{i, model.WhyHostPorts, model.LabelHostname})
+		}
+		for _, x := range p.PodAntiAffinity {
+			if d.topo.picks(pickerOf(x), m.namespace, m.pod.Labels) {
+				out = append(out, shun{i, model.WhyPodAffinity, require.Key(x.Key)})
+			}
+		}
+		for _, x := range m.pod.PodAntiAffinity {
+			if d.topo.picks(pickerOf(x), p.Namespace, p.Labels) {
+				out = append(out, shun{i, model.WhyPodAffinity, require.Key(x.Key)})
+			}
+		}
+		for _, c := range p.Spread {
+			if c.Hard && require.Key(c.Key) == model.LabelHostname && m.countsFor(p, c) && d.crowded(p, c) {
+				out = append(out, shun{i, model.WhyTopologySpread, model.LabelHostname})
+			}
+		}
+	}
+	return out
+}
+
+// countsFor reports whether the daemon's pods count for a spread constraint of the pod.
+func (m *daemon) countsFor(p *model.Pod, c model.Spread) bool {
+	return m.namespace == p.Namespace && c.Selector.Matches(m.pod.Labels)
+}
+
+// counted says how many daemons count for a spread constraint of the pod.
+func (d *decision) counted(p *model.Pod, c model.Spread) int32 {
+	n := int32(0)
+	for i := range d.crew {
+		if d.crew[i].countsFor(p, c) {
+			n++
+		}
+	}
+	return n
+}
+
+// crowded reports whether those daemons alone leave the pod no room on a machine.
+func (d *decision) crowded(p *model.Pod, c model.Spread) bool {
+	n := d.counted(p, c)
+	if c.Selector.Matches(p.Labels) {
+		n++
+	}
+	return n > c.MaxSkew
+}
+
+// without returns the offerings on which none of the daemons runs that the pods cannot be with.
+func (s *seller) without(shuns []shun) set {
+	out := s.shelf.all
+	for _, x := range shuns {
+		out = out.minus(s.beside(x))
+	}
+	return out
+}
+
+// beside returns the offerings on which the pods would meet the daemon.
+func (s *seller) beside(x shun) set {
+	on := s.runs[x.daemon]
+	c := s.shelf.keys[x.key]
+	switch {
+	case x.key == model.LabelHostname || on.first() < 0:
+		return on
+	case c != nil:
+		return on.minus(c.absent)
+	}
+	if _, defined := s.own.Get(x.key); !defined {
+		return newSet(len(s.shelf.items))
+	}
+	return on
+}
+
+// coming lists, per slot that is on its way, the daemons that will run there and do not yet. One that only may run, because the
+// machine is not known yet, is taken to come.
+func (d *decision) coming() map[*slot][]*daemon {
+	young := map[string]*slot{}
+	out := map[*slot][]*daemon{}
+	for _, s := range d.slots {
+		if s.rank == 0 {
+			continue
+		}
+		if s.node != "" {
+			young[s.node] = s
+		}
+		for i := range d.crew {
+			if s.aboard.has(i) {
+				out[s] = append(out[s], &d.crew[i])
+			}
+		}
+	}
+	if len(young) == 0 || len(out) == 0 {
+		return out
+	}
+	for i := range d.in.World.Pods {
+		if p := &d.in.World.Pods[i]; p.DaemonSet && young[p.Node] != nil && !p.Terminal && !p.Deleting() {
+			s := young[p.Node]
+			out[s] = slices.DeleteFunc(out[s], func(m *daemon) bool { return m.made(p) })
+		}
+	}
+	return out
+}
+
+// made reports whether the pod may be one of the daemon's.
+func (m *daemon) made(p *model.Pod) bool {
+	if p.Namespace != m.namespace {
+		return false
+	}
+	for k, v := range m.pod.Labels {
+		if p.Labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// internCrew interns what daemons to come refuse.
+func (d *decision) internCrew(coming map[*slot][]*daemon) {
+	t := d.topo
+	for _, s := range d.slots {
+		for _, m := range coming[s] {
+			for _, x := range m.pod.PodAntiAffinity {
+				t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods").owners.add(t.spots[s.spot].doms[t.key(x.Key)], 1)
+			}
+		}
+	}
+}
+
+// countCrew counts daemons to come as if they ran.
+func (d *decision) countCrew(coming map[*slot][]*daemon) {
+	for _, s := range d.slots {
+		at := d.topo.spots[s.spot]
+		for _, m := range coming[s] {
+			for _, x := range d.topo.matching(m.namespace, m.pod.Labels) {
+				if x.elig == nil && !(x.near && at.doms[x.key] < 0) || x.elig != nil && x.elig.spots[s.spot] {
+					x.matched.add(at.doms[x.key], 1)
+				}
+			}
+		}
+	}
+}
