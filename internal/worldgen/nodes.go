@@ -3,6 +3,7 @@ package worldgen
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -102,6 +103,42 @@ func (g *gen) running() {
 		p.Node, p.Unschedulable, p.PodReady, p.Started = n.Name, false, true, Epoch()
 		g.add(p)
 	}
+}
+
+// daemons puts the daemons' pods onto the nodes that they select and tolerate, and takes away whoever then finds no room there.
+func (g *gen) daemons() {
+	for _, n := range g.w.Nodes {
+		free := n.Allocatable
+		for _, d := range g.w.Daemons {
+			if _, bad := model.Untolerated(n.Taints, d.Pod.Tolerations); bad || !runsOn(d.Pod.NodeSelector, n.Labels) {
+				continue
+			}
+			p := d.Pod
+			p.Name = d.Name + "-" + n.Name
+			p.UID, p.Node, p.PodReady, p.Created, p.Started = "uid-"+p.Name, n.Name, true, Epoch(), Epoch()
+			free = free.Sub(p.Requests)
+			g.w.Pods = append(g.w.Pods, p)
+		}
+		g.w.Pods = slices.DeleteFunc(g.w.Pods, func(p model.Pod) bool {
+			if p.Node != n.Name || p.DaemonSet {
+				return false
+			}
+			if !p.Requests.FitsIn(free) {
+				return true
+			}
+			free = free.Sub(p.Requests)
+			return false
+		})
+	}
+}
+
+func runsOn(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
 }
 
 func (g *gen) portsTaken(node string, ports []model.HostPort) bool {

@@ -64,6 +64,7 @@ func Small(seed uint64) model.World {
 	g.running()
 	g.claimInFlight()
 	g.waiting()
+	g.daemons()
 	slices.SortFunc(g.w.Claims, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(g.w.Pods, func(a, b model.Pod) int { return strings.Compare(a.Key().String(), b.Key().String()) })
 	return g.w
