@@ -219,7 +219,7 @@ func (d *decision) countCrew(coming map[*slot][]*daemon) {
 		at := d.topo.spots[s.spot]
 		for _, m := range coming[s] {
 			for _, x := range d.topo.matching(m.namespace, m.pod.Labels) {
-				if x.elig == nil && !(x.near && at.doms[x.key] < 0) || x.elig != nil && x.elig.spots[s.spot] {
+				if x.elig == nil && !(x.near && at.doms[x.key] < 0) || x.elig != nil && x.elig.spots[s.spot] == surely {
 					x.matched.add(at.doms[x.key], 1)
 				}
 			}

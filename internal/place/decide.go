@@ -168,6 +168,9 @@ func (d *decision) arrange(pods []*model.Pod) {
 		}
 		if g.why, g.detail = why, detail; why == "" {
 			g.form = d.forms.get(form{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, shuns: d.shunned(g.first()), size: g.size})
+			if len(g.first().Spread) > 0 {
+				g.selects = d.forms.get(form{terms: selected(g.first()), tolerations: g.form.tolerations, size: g.size})
+			}
 		}
 	}
 	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names)
@@ -246,7 +249,7 @@ func (d *decision) reusePlanned() {
 		kept := false
 		for _, g := range d.groups {
 			if len(promises[g]) > 0 && g.among == nil {
-				d.domains(g, nil) // what is bought is bought: only domains that are there count
+				d.domains(g, false) // what is bought is bought: only domains that are there count
 			}
 			keep := func(x promise) bool {
 				s := d.slots[x.slot]

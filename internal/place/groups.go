@@ -19,6 +19,8 @@ type group struct {
 	priority    int32
 	// form is what its machine must look like; nil when why is set.
 	form *form
+	// selects is form by the pods' node selector and affinity alone: it says which machines count for their spread.
+	selects *form
 	// why is set when the pods themselves are the reason that they go nowhere.
 	why    model.Why
 	detail string
@@ -190,6 +192,21 @@ func terms(p model.Pod) (out []require.Set, why model.Why, detail string) {
 		return nil, model.WhyPoolOptOut, "the pod asks not to run on nodes of any pool"
 	}
 	return nil, model.WhyMixedOSOrArch, detail
+}
+
+// selected returns the alternatives of the pod's node selector and required node affinity, wherever its volumes are, as kube-scheduler
+// reads them of any node, ours or not.
+func selected(p *model.Pod) (out []require.Set) {
+	sel := require.Labels(p.NodeSelector)
+	if p.Affinity == nil {
+		return []require.Set{sel}
+	}
+	for _, t := range p.Affinity {
+		if s := sel.And(require.New(t)); len(t) > 0 && s.Impossible() == "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // maxAlternatives bounds how many combinations of volumes' and affinity's alternatives one pod may have.

@@ -3,9 +3,6 @@ package place
 import (
 	"cmp"
 	"slices"
-
-	"github.com/karpenter-aks/karpenter/internal/require"
-	"github.com/karpenter-aks/karpenter/model"
 )
 
 // maxPasses bounds how often groups that could not go anywhere are asked again after others found their places.
@@ -96,7 +93,7 @@ func (d *decision) cellsFor(g *group) []seatOption {
 		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && !(d.strict && g.tied())
 		g.buys = g.buys || opts[i].offer.ok
 	}
-	d.domains(g, opts)
+	d.domains(g, true)
 	return opts
 }
 
@@ -215,57 +212,6 @@ func (d *decision) crowd(g *group, doms []int32) (own, others int32) {
 	return own, others
 }
 
-// domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and those where a
-// machine can be bought.
-func (d *decision) domains(g *group, opts []seatOption) {
-	var cells []*cell
-	for i := range opts {
-		cells = append(cells, opts[i].c)
-	}
-	if g.plain != nil && g.plain.form != g.form {
-		// A wish to be in one zone does not make the others go away.
-		cells = append(slices.Clone(cells), d.cellsOf(g.plain.form, g.keys).list...)
-	}
-	g.among = make([][]int32, 0, len(g.spread))
-	for _, r := range g.spread {
-		list := r.term.elig.doms[r.term.key]
-		if r.term.key != host {
-			list = slices.Clone(list)
-			for _, c := range cells {
-				// Also where only machines too small for these pods are sold: others may bring the domain into being.
-				if dom := c.doms[r.term.key]; dom != unknown && c.pinned != nil {
-					list = append(list, dom)
-				}
-			}
-			if r.wide || r.tainted && slices.ContainsFunc(d.topo.pools, func(p model.Pool) bool { return !g.form.tolerates(p.Taints) }) {
-				list = append(list, d.onSale(g.form, &r)...)
-			}
-			slices.Sort(list)
-			list = slices.Compact(list)
-		}
-		g.among = append(g.among, list)
-	}
-}
-
-// onSale lists the domains that machines on sale would be in, those included that count although the pods cannot use them.
-func (d *decision) onSale(f *form, r *spreadRule) []int32 {
-	var out []int32
-	name := d.topo.keys[r.term.key]
-	for _, s := range d.sellers {
-		c := s.shelf.keys[name]
-		if c == nil || s.closed.Why != "" || !slices.ContainsFunc(d.topo.pools, func(p model.Pool) bool { return p.Name == s.pool.Name }) {
-			continue
-		}
-		for i, v := range c.values {
-			wanted := r.wide || slices.ContainsFunc(f.terms, func(t require.Set) bool { want, _ := t.Get(name); return want.Has(v) })
-			if wanted && s.base.and(s.shelf.available).and(c.sets[i]).first() >= 0 {
-				out = append(out, d.topo.dom(r.term.key, v))
-			}
-		}
-	}
-	return out
-}
-
 // low is the count that kube-scheduler measures skew from.
 func (d *decision) low(g *group, i int) int32 {
 	r := &g.spread[i]
@@ -382,9 +328,9 @@ func (d *decision) sit(g *group, slot int32, n int) {
 // count notes that n pods of the group are in domains; spot is unknown for a machine yet to be bought.
 func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 	for _, x := range g.matches {
-		if x.elig != nil && (spot == unknown && !x.elig.all && !g.owns(x) || spot >= 0 && x.elig.maybe[spot]) {
+		if x.elig != nil && (spot == unknown && !x.elig.fresh && !g.owns(x) || spot >= 0 && x.elig.spots[spot] == perhaps) {
 			d.undo.add(&x.maybe, doms[x.key], int32(n))
-		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] {
+		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] == surely {
 			d.undo.add(&x.matched, doms[x.key], int32(n))
 		}
 	}

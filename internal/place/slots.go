@@ -304,3 +304,19 @@ func (s *slot) sure(t require.Set) bool {
 	}
 	return true
 }
+
+// could reports whether a claim's node may satisfy t.
+func (s *slot) could(t require.Set) bool {
+	items := s.items
+	for _, k := range t.Keys() {
+		want, _ := t.Get(k)
+		have, defined := s.own.Get(k)
+		switch {
+		case s.shelf.machine(k) && s.items.first() >= 0:
+			items = items.and(s.shelf.match(k, want))
+		case defined && !have.Meets(want), !defined && k != model.LabelHostname && !want.AllowsAbsent():
+			return false
+		}
+	}
+	return s.items.first() < 0 || items.first() >= 0
+}

@@ -173,10 +173,10 @@ func (d *decision) own(g *group) {
 	}
 	slices.Sort(keys)
 	rule := func(c model.Spread, keys []string) spreadRule {
-		e, text := t.eligibleFor(c, g, keys)
+		e, text := d.eligibleFor(c, g, keys)
 		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
 		x.elig, x.used = e, true
-		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains, wide: !c.HonorAffinity, tainted: !c.HonorTaints}
+		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains}
 		if x.key == host && !d.crowded(p, c) {
 			r.crew = d.counted(p, c)
 		}
@@ -247,7 +247,7 @@ func (d *decision) countRunning(placing map[model.PodKey]bool) {
 				x.going++
 			case x.elig == nil:
 				x.matched.add(t.spots[at].doms[x.key], 1)
-			case x.elig.spots[at] && !p.Deleting():
+			case x.elig.spots[at] == surely && !p.Deleting():
 				x.matched.add(t.spots[at].doms[x.key], 1)
 			}
 		}

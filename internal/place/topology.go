@@ -3,7 +3,6 @@ package place
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
@@ -65,17 +64,6 @@ type term struct {
 	// used is set when a pod to place is picked or owns the term.
 	used bool
 	near bool // counts for affinity
-}
-
-// eligible says which machines count for a spread constraint, as kube-scheduler decides it: those that have all keys, and
-// that the pod accepts as far as the constraint's policies ask.
-type eligible struct {
-	spots []bool
-	all   bool // every new machine that has the keys counts
-	// maybe lists machines on their way that may or may not count.
-	maybe map[int32]bool
-	// doms lists, per key, the domains that machines which count are in, sorted.
-	doms map[int][]int32
 }
 
 // spot is a machine that is there or on its way, whether or not it takes pods.
@@ -244,8 +232,6 @@ type spreadRule struct {
 	skew, min int32
 	self      int32 // 1 when its own pods count
 	crew      int32 // daemons that count on every new machine
-	// wide and tainted are set when machines count that the pod cannot use: because of its affinity, or of their taints.
-	wide, tainted bool
 }
 
 // nearRule is the required pod affinity of a group as a whole: kube-scheduler counts pods that all terms pick.
@@ -277,78 +263,6 @@ type rules struct {
 
 func (r *rules) tied() bool {
 	return len(r.avoid)+len(r.toward)+len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.matches)+len(r.host) > 0
-}
-
-// eligibleFor returns which machines count for constraint c of a group.
-func (t *topology) eligibleFor(c model.Spread, g *group, keys []string) (*eligible, string) {
-	var b strings.Builder
-	if c.HonorAffinity {
-		b.WriteString("a")
-		for _, x := range g.form.terms {
-			b.WriteString(x.String() + "\n")
-		}
-	}
-	if c.HonorTaints {
-		b.WriteString("t")
-		for _, x := range g.tolerations {
-			b.WriteString(x.Key + "\x00" + x.Op + "\x00" + x.Value + "\x00" + string(x.Effect) + "\n")
-		}
-	}
-	b.WriteString("k" + strings.Join(keys, ","))
-	text := b.String()
-	if e := t.eligs[text]; e != nil {
-		return e, text
-	}
-	e := &eligible{spots: make([]bool, len(t.spots)), doms: map[int][]int32{}, all: (!c.HonorAffinity || len(g.form.terms) == 1 && len(g.form.terms[0].Keys()) == 0) &&
-		(!c.HonorTaints || !slices.ContainsFunc(t.pools, func(p model.Pool) bool { return !g.form.tolerates(p.Taints) }))}
-	for i, s := range t.spots {
-		ok := true
-		for _, k := range keys {
-			ok = ok && s.doms[t.keyOf[k]] != unknown
-		}
-		if ok && c.HonorAffinity {
-			if ok = s.accepts(g.form); !ok && s.claim != nil {
-				if e.maybe == nil {
-					e.maybe = map[int32]bool{}
-				}
-				e.maybe[int32(i)] = true
-			}
-		}
-		if ok && c.HonorTaints {
-			ok = g.form.tolerates(s.taints)
-		}
-		for _, k := range keys {
-			// A machine on its way may yet bring a domain, and then it counts; that is never wrong to reckon with.
-			for _, v := range s.may[k] {
-				e.doms[t.keyOf[k]] = append(e.doms[t.keyOf[k]], t.dom(t.keyOf[k], v))
-			}
-			if dom := s.doms[t.keyOf[k]]; s.claim != nil && dom >= 0 {
-				e.doms[t.keyOf[k]] = append(e.doms[t.keyOf[k]], dom)
-			}
-			ok = ok && s.doms[t.keyOf[k]] != either
-		}
-		if e.spots[i] = ok; !ok {
-			continue
-		}
-		for _, k := range keys {
-			id := t.keyOf[k]
-			e.doms[id] = append(e.doms[id], s.doms[id])
-		}
-	}
-	for k, list := range e.doms {
-		slices.Sort(list)
-		e.doms[k] = slices.Compact(list)
-	}
-	t.eligs[text] = e
-	return e, text
-}
-
-// accepts reports whether the pods' selectors accept the machine, whatever it becomes.
-func (s *spot) accepts(f *form) bool {
-	if s.claim != nil {
-		return slices.ContainsFunc(f.terms, s.claim.sure)
-	}
-	return anyAllows(f.terms, s.labels)
 }
 
 // least is the smallest count among the domains.

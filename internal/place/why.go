@@ -14,7 +14,7 @@ func (d *decision) tieText(s *seller, g *group, l *lot) (model.Why, string) {
 			continue
 		}
 		if len(g.among[i]) == 0 {
-			return model.WhyTopologySpread, fmt.Sprintf("spread over %s: no machine of the pool has the label", k)
+			return model.WhyTopologySpread, fmt.Sprintf("spread over %s: no machine of the pool has the label", d.lacked(s, r.term.elig, k))
 		}
 		low := d.low(g, i)
 		for _, dom := range g.among[i] {
@@ -35,4 +35,16 @@ func (d *decision) tieText(s *seller, g *group, l *lot) (model.Why, string) {
 		return model.WhyTopologySpread, fmt.Sprintf("spread over %s leaves no place", d.topo.keys[g.spread[0].term.key])
 	}
 	return model.WhyPodAffinity, "a pod that refuses it is in every domain that can be had"
+}
+
+// lacked names the first label of a spread's that no machine of the seller has; or is when each has a machine, but none has all.
+func (d *decision) lacked(s *seller, e *eligible, or string) string {
+	for _, k := range e.keys {
+		if name := d.topo.keys[k]; k != host && s.shelf.keys[name] == nil {
+			if v, defined := s.own.Get(name); !defined || !v.HasValues() {
+				return name
+			}
+		}
+	}
+	return or
 }

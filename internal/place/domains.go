@@ -1,0 +1,200 @@
+package place
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// eligible says which machines count for a spread constraint, as kube-scheduler decides it: those that have all keys, and
+// that the pod accepts as far as the constraint's policies ask. Where a pod's volumes can be reached does not matter.
+type eligible struct {
+	keys []int // all of them have to be there, sorted
+	form *form // with HonorAffinity: the labels that have to be there
+	// tolerant are the tolerations that matter with HonorTaints; nil when taints do not.
+	tolerant *form
+	spots    []counting
+	// doms lists, per key, the domains that machines which may count are in, sorted.
+	doms map[int][]int32
+	// all lists, per key, these and those that machines on sale which may count would be in, sorted.
+	all map[int][]int32
+	// fresh is set when every new machine that has the keys counts.
+	fresh bool
+}
+
+// counting says whether a machine counts for a constraint. It is open for machines on their way that may turn out either way.
+type counting int8
+
+const (
+	never counting = iota
+	perhaps
+	surely
+)
+
+// eligibleFor returns which machines count for constraint c of a group, when keys are those of all its constraints.
+func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligible, string) {
+	t := d.topo
+	e := &eligible{doms: map[int][]int32{}, all: map[int][]int32{}}
+	var b strings.Builder
+	if c.HonorAffinity {
+		e.form = g.selects
+		b.WriteString("a")
+		for _, x := range e.form.terms {
+			b.WriteString(x.String() + "\n")
+		}
+	}
+	if c.HonorTaints {
+		e.tolerant = g.selects
+		b.WriteString("t")
+		for _, x := range g.tolerations {
+			b.WriteString(x.Key + "\x00" + x.Op + "\x00" + x.Value + "\x00" + string(x.Effect) + "\n")
+		}
+	}
+	for _, k := range keys {
+		e.keys = append(e.keys, t.keyOf[k])
+	}
+	slices.Sort(e.keys)
+	for _, k := range e.keys {
+		b.WriteString("k" + strconv.Itoa(k))
+	}
+	text := b.String()
+	if old := t.eligs[text]; old != nil {
+		return old, text
+	}
+	t.eligs[text] = e
+	e.fresh = (e.form == nil || len(e.form.terms) == 1 && len(e.form.terms[0].Keys()) == 0) &&
+		(e.tolerant == nil || !slices.ContainsFunc(t.pools, func(p model.Pool) bool { return !e.tolerant.tolerates(p.Taints) }))
+	for _, s := range t.spots {
+		e.note(t, s)
+	}
+	for _, k := range e.keys {
+		e.doms[k] = sorted(e.doms[k])
+		e.all[k] = slices.Clone(e.doms[k])
+	}
+	for _, s := range d.sellers {
+		if s.closed.Why == "" && slices.ContainsFunc(t.pools, func(p model.Pool) bool { return p.Name == s.pool.Name }) {
+			e.noteSeller(t, s)
+		}
+	}
+	for _, k := range e.keys {
+		e.all[k] = sorted(e.all[k])
+	}
+	return e, text
+}
+
+func sorted(list []int32) []int32 {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// note adds a machine that is there or on its way.
+func (e *eligible) note(t *topology, s *spot) {
+	c := e.judge(t, s)
+	e.spots = append(e.spots, c)
+	if c == never {
+		return
+	}
+	for _, k := range e.keys {
+		if dom := s.doms[k]; dom >= 0 {
+			e.doms[k] = append(e.doms[k], dom)
+		}
+		for _, v := range s.may[t.keys[k]] {
+			e.doms[k] = append(e.doms[k], t.dom(k, v))
+		}
+	}
+}
+
+// judge reports whether a machine counts.
+func (e *eligible) judge(t *topology, s *spot) counting {
+	out := surely
+	for _, k := range e.keys {
+		switch s.doms[k] {
+		case unknown:
+			return never
+		case either:
+			out = perhaps
+		}
+	}
+	if e.tolerant != nil && !e.tolerant.tolerates(s.taints) {
+		return never
+	}
+	if e.form == nil {
+		return out
+	}
+	if s.claim == nil {
+		if anyAllows(e.form.terms, s.labels) {
+			return out
+		}
+		return never
+	}
+	if slices.ContainsFunc(e.form.terms, s.claim.sure) {
+		return out
+	}
+	if slices.ContainsFunc(e.form.terms, s.claim.could) {
+		return perhaps
+	}
+	return never
+}
+
+// noteSeller adds the domains that new machines of a seller would be in, those included that count although the pods cannot use them.
+func (e *eligible) noteSeller(t *topology, s *seller) {
+	if e.tolerant != nil && !e.tolerant.tolerates(s.pool.Taints) {
+		return
+	}
+	terms := []require.Set{{}}
+	if e.form != nil {
+		terms = e.form.terms
+	}
+	for _, term := range terms {
+		if s.conflict(term) != "" {
+			continue
+		}
+		items := s.shelf.filter(s.affordable(&lot{ok: s.base.and(s.shelf.available)}), s.own.And(term).Only(func(k string) bool { _, ok := term.Get(k); return ok }))
+		lot := &lot{free: s.own.And(term).Only(s.open)}
+		for _, k := range e.keys {
+			if c := s.shelf.keys[t.keys[k]]; c != nil {
+				has := newSet(len(s.shelf.items))
+				for _, x := range c.sets {
+					has.or(x)
+				}
+				items = items.and(has)
+			} else if v, defined := s.own.Get(t.keys[k]); k != host && (!defined || !v.HasValues()) {
+				items = nil
+			}
+		}
+		if items.first() < 0 {
+			continue
+		}
+		for _, k := range e.keys {
+			if c := s.shelf.keys[t.keys[k]]; c != nil {
+				for i, v := range c.values {
+					if items.and(c.sets[i]).first() >= 0 {
+						e.all[k] = append(e.all[k], t.dom(k, v))
+					}
+				}
+				continue
+			}
+			for _, v := range s.handsOut(t.keys[k], lot) {
+				if k != host && v != "" {
+					e.all[k] = append(e.all[k], t.dom(k, v))
+				}
+			}
+		}
+	}
+}
+
+// domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and, where machines may be
+// bought, those where one may come to be. Others may bring a domain into being where these pods themselves cannot go.
+func (d *decision) domains(g *group, buying bool) {
+	g.among = make([][]int32, 0, len(g.spread))
+	for _, r := range g.spread {
+		list := r.term.elig.doms[r.term.key]
+		if buying && r.term.key != host {
+			list = r.term.elig.all[r.term.key]
+		}
+		g.among = append(g.among, list)
+	}
+}
