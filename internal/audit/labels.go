@@ -130,7 +130,7 @@ func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 		seen := map[string]bool{}
 		for _, o := range b.Options {
 			x, ok := a.offering(b.Pool, b.Class, o.Key)
-			if v, there := nodeLabels(pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
+			if v, there := a.nodeLabels(pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
 				seen[v] = true
 			}
 			for _, v := range x.t.Either[r.Key] {
@@ -183,7 +183,7 @@ func (a *audit) mayBecome(reqs []model.Requirement, class model.ClassRef, x offe
 			}
 		}
 	}
-	labels := nodeLabels(model.Pool{Class: class}, nil, x)
+	labels := a.nodeLabels(model.Pool{Class: class}, nil, x)
 	for _, r := range reqs {
 		v, there := labels[canonical(r.Key)]
 		if choices := x.t.Either[r.Key]; len(choices) > 0 {

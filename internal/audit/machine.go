@@ -127,7 +127,7 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 	if f := a.faces[key]; f != nil {
 		return f
 	}
-	f := &face{what: x.o.Key().String(), labels: nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
+	f := &face{what: x.o.Key().String(), labels: a.nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
 		either: map[string][]string{}, accepted: map[string]bool{}}
 	for k, values := range x.t.Either {
 		k = canonical(k)
@@ -179,11 +179,11 @@ func requirementText(reqs []model.Requirement) string {
 }
 
 // nodeLabels is what the new node will be labelled with: what the pool hands out, what the claim settled of it, what the
-// machine is. A claim cannot settle what its pool says nothing about.
-func nodeLabels(pool model.Pool, reqs []model.Requirement, x offer) map[string]string {
+// machine is. A claim cannot settle what its pool says nothing about, nor can a pool hand out what only machines bring.
+func (a *audit) nodeLabels(pool model.Pool, reqs []model.Requirement, x offer) map[string]string {
 	labels := make(map[string]string, len(pool.Labels)+len(x.t.Labels)+len(x.o.Labels)+8)
 	for _, r := range reqs {
-		if r.Op == model.In && len(r.Values) == 1 &&
+		if r.Op == model.In && len(r.Values) == 1 && !a.machineLabel(pool.Class, canonical(r.Key)) &&
 			slices.ContainsFunc(pool.Requirements, func(q model.Requirement) bool { return canonical(q.Key) == canonical(r.Key) }) {
 			labels[canonical(r.Key)] = r.Values[0]
 		}
