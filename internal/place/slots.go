@@ -220,6 +220,7 @@ func claimItems(sh *shelf, c model.Claim) set {
 func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
 	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: plannedPods(c)}
 	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
+	s.aboard = newSet(len(crew))
 	if s.items.first() < 0 {
 		if c.Allocatable.IsZero() {
 			return nil
@@ -229,7 +230,6 @@ func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
 	}
 	var runs []set
 	tmp := &seller{shelf: sh, own: s.own}
-	s.aboard = newSet(len(crew))
 	for k := range crew {
 		runs = append(runs, crew[k].among(tmp, s.items, c.Taints))
 		if runs[k].first() >= 0 {
