@@ -10,7 +10,7 @@
 //	class default [not-ready] [deleting]
 //	type D2 cpu=2 memory=8Gi [pods=110] [gpu.example.com/x=1] [alloc.cpu=1900m] [family=Dsv5] [label.k=v]
 //	     [either.k=a,b] [class=default] zones=1,2 price=0.10 [spot=0.02] [price.2/spot=0.03] [sold-out=1/on-demand,2/spot]
-//	     [olabel.1/spot.k=v]
+//	     [olabel.1/spot.k=v] [for=POOL]
 //	pool general [weight=10] [class=default] [limit.cpu=100] [label.k=v] [annotation.k=v] [taint=k=v:NoSchedule]
 //	     [startup-taint=k=v:NoExecute] [req=key:In:a,b[:min]] [replicas=3] [not-ready] [deleting] [expire=720h] [grace=1h]
 //	     [consolidate-after=0s] [policy=WhenEmpty]
@@ -19,7 +19,7 @@
 //	claim c1 [pool=general] [class=default] [node=n1] [provider-id=…] [req=…] [requests.cpu=1] [cpu=2 …] [alloc.cpu=…]
 //	     [label.k=v] [taint=…] [startup-taint=…] [is=Launched,Registered] [deleting] [created=10m] [pod-event=10m]
 //	pod web [x5] [ns=default] cpu=1 memory=1Gi [select.k=v] [affinity=k:In:a,b;k2:Exists] [tolerate=k=v:NoSchedule] [needs=volumes]
-//	     [node=n1] [waiting] [gated] [terminal] [terminating] [mirror] [daemon] [critical] [priority=5] [created=10m]
+//	     [node=n1] [nominated=n1] [promised=n1] [waiting] [unjudged] [virtual] [gated] [terminal] [terminating] [mirror] [daemon] [critical] [priority=5] [created=10m]
 //	     [do-not-disrupt=true] [label.k=v]
 //	    [spread=KEY:SKEW:SELECTOR[:soft,min=3,any-affinity,honor-taints]] [near=KEY:SELECTOR[:ns|ns[:SELECTOR]]] [apart=… as near]
 //	    [prefer-node=100:k:In:a,b;k2:Exists] [prefer-near=50:… as near] [prefer-apart=50:… as near]
@@ -32,7 +32,9 @@
 // the two that everybody uses. SELECTOR picks pods by label: "app=web|api;tier!=db;owner;!legacy", "*" everything, "-" nothing.
 // spread is hard unless soft; near and apart are pod affinity and anti-affinity, which look into the pod's own namespace unless told otherwise.
 //
-// A pod line with xN stands for N pods named name-0 … name-N-1. A pod without node= waits for a node unless gated or
-// terminal. Every pod asks for one pod slot. Types, pools and claims without class= belong to class "default", which need
+// A pod line with xN stands for N pods named name-0 … name-N-1. A pod without node= waits for a node unless gated, terminal or
+// unjudged (kube-scheduler has not looked at it yet). A type line with for= is what that one pool is sold instead of what its class is.
+// In values %2C stands for a comma, and so on for every byte that would be taken for something else; %e alone is the empty value.
+// Every pod asks for one pod slot. Types, pools and claims without class= belong to class "default", which need
 // not be written. Zones are written as in labels; zone 0 is the regional one. Times are offsets from Epoch.
 package worldtext

@@ -31,7 +31,7 @@ func (b *builder) instanceType(f *fields) {
 		if t.Either == nil {
 			t.Either = map[string][]string{}
 		}
-		t.Either[k] = strings.Split(v, ",")
+		t.Either[k] = strings.Split(v, ",") // under has taken the escapes away
 	}
 	t.Capacity, t.Allocatable = f.machine()
 	t.AttachLimits = f.attach()
@@ -56,12 +56,14 @@ func (b *builder) instanceType(f *fields) {
 	slices.SortFunc(t.Offerings, func(x, y model.Offering) int {
 		return cmp.Or(cmp.Compare(x.Price, y.Price), strings.Compare(x.Zone, y.Zone), strings.Compare(x.CapacityType, y.CapacityType))
 	})
-	c := b.catalogs[class]
-	if c == nil {
-		c = &model.Catalog{Class: Ref(class), Epoch: 1}
-		b.catalogs[class] = c
+	in, key := b.catalogs, class
+	if pool := f.one("for", ""); pool != "" {
+		in, key = b.ofPools, pool
 	}
-	c.Types = append(c.Types, t)
+	if in[key] == nil {
+		in[key] = &model.Catalog{Class: Ref(class), Epoch: 1}
+	}
+	in[key].Types = append(in[key].Types, t)
 }
 
 func (f *fields) offering(k model.OfferingKey, price string, soldOut map[string]bool, extra map[string]string) model.Offering {
@@ -87,16 +89,18 @@ func (f *fields) offering(k model.OfferingKey, price string, soldOut map[string]
 // machine reads capacity and allocatable; what is not said of allocatable is the capacity.
 func (f *fields) machine() (capacity, alloc model.Resources) {
 	capacity = f.resources("")
-	if capacity.Pods == 0 {
+	if !f.has(model.ResourcePods) {
 		capacity.Pods = 110
 	}
-	if capacity.Ephemeral == 0 {
+	if !f.has(model.ResourceEphemeral) {
 		capacity.Ephemeral = 100 << 30
 	}
 	alloc = capacity
 	less := f.resources("alloc.")
-	for _, n := range less.Names() {
-		alloc = alloc.With(n, less.Get(n))
+	for _, w := range f.words {
+		if n, ok := strings.CutPrefix(w[0], "alloc."); ok {
+			alloc = alloc.With(n, less.Get(n))
+		}
 	}
 	return capacity, alloc
 }
@@ -144,7 +148,7 @@ func (b *builder) node(f *fields) {
 	if n.Labels == nil {
 		n.Labels = map[string]string{}
 	}
-	n.Labels[model.LabelHostname] = f.name
+	setDefault(n.Labels, model.LabelHostname, f.name)
 	for field, label := range map[string]string{"pool": model.LabelPool, "type": model.LabelInstanceType, "zone": model.LabelZone,
 		"capacity-type": model.LabelCapacityType} {
 		if v := f.one(field, ""); v != "" {
@@ -186,7 +190,7 @@ func (b *builder) claim(f *fields) {
 	if f.flag("deleting") {
 		c.DeletedAt = Epoch()
 	}
-	if f.has("cpu") || f.has("memory") {
+	if f.has(model.ResourceCPU) || f.has(model.ResourceMemory) || f.has(model.ResourcePods) {
 		c.Capacity, c.Allocatable = f.machine()
 	}
 	for _, t := range f.list("is") {
@@ -243,7 +247,11 @@ func (f *fields) pod(name, ns string) model.Pod {
 	if f.flag("terminating") {
 		p.DeletedAt = Epoch()
 	}
-	p.Unschedulable = f.flag("waiting") || p.Node == "" && !p.Gated && !p.Terminal
+	p.Nominated, p.Promised, p.Virtual = f.one("nominated", ""), f.one("promised", ""), f.flag("virtual")
+	p.Unschedulable = f.flag("waiting") || asksForNode(p)
+	if f.flag("unjudged") {
+		p.Unschedulable = false
+	}
 	return p
 }
 
@@ -277,7 +285,7 @@ func (f *fields) requirement(s string) model.Requirement {
 	}
 	r := model.Requirement{Key: parts[0], Op: model.Operator(parts[1])}
 	if len(parts) > 2 && parts[2] != "" {
-		r.Values = strings.Split(parts[2], ",")
+		r.Values = unescapeAll(parts[2], ",")
 	}
 	if len(parts) > 3 {
 		n, err := strconv.Atoi(parts[3])
@@ -302,20 +310,21 @@ func (f *fields) taints(key string) []model.Taint {
 	return out
 }
 
-// toleration reads "*" (everything), "key" or "key:Effect" (any value), "key=value" or "key=value:Effect".
+// toleration reads "key" or "key:Effect" (any value), "key=value" or "key=value:Effect", with "<" or ">" for numbers, and "*" in
+// place of the key for every key.
 func toleration(s string) model.Toleration {
-	if s == "*" {
-		return model.Toleration{Op: "Exists"}
-	}
 	rest, effect, ok := cutLast(s, ":")
 	if !ok {
 		rest, effect = s, ""
 	}
-	k, v, eq := strings.Cut(rest, "=")
-	if !eq {
-		return model.Toleration{Key: k, Op: "Exists", Effect: model.Effect(effect)}
+	t := model.Toleration{Key: rest, Op: "Exists", Effect: model.Effect(effect)}
+	if i := strings.IndexAny(rest, "=<>"); i >= 0 {
+		t.Key, t.Value = rest[:i], rest[i+1:]
+		t.Op = map[byte]string{'=': "Equal", '<': "Lt", '>': "Gt"}[rest[i]]
+	} else if rest == "*" {
+		t.Key = ""
 	}
-	return model.Toleration{Key: k, Op: "Equal", Value: v, Effect: model.Effect(effect)}
+	return t
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

@@ -36,7 +36,7 @@ type fields struct {
 
 // Parse reads a world. Errors name the line. The result's lists are sorted as model.World asks.
 func Parse(text string) (model.World, error) {
-	b := builder{catalogs: map[string]*model.Catalog{}}
+	b := builder{catalogs: map[string]*model.Catalog{}, ofPools: map[string]*model.Catalog{}}
 	for i, line := range strings.Split(text, "\n") {
 		if c := strings.IndexByte(line, '#'); c >= 0 {
 			line = line[:c]
@@ -63,7 +63,8 @@ func Parse(text string) (model.World, error) {
 
 type builder struct {
 	w        model.World
-	catalogs map[string]*model.Catalog
+	catalogs map[string]*model.Catalog // by class
+	ofPools  map[string]*model.Catalog // by pool
 }
 
 func (b *builder) line(f *fields) error {
@@ -110,6 +111,13 @@ func (b *builder) world() model.World {
 			w.Catalogs = map[model.ClassRef]model.Catalog{}
 		}
 		w.Catalogs[Ref(name)] = *c
+	}
+	for name, c := range b.ofPools {
+		slices.SortFunc(c.Types, func(x, y model.InstanceType) int { return strings.Compare(x.Name, y.Name) })
+		if w.PoolCatalogs == nil {
+			w.PoolCatalogs = map[string]model.Catalog{}
+		}
+		w.PoolCatalogs[name] = *c
 	}
 	if !slices.ContainsFunc(w.Classes, func(c model.Class) bool { return c.Ref.Name == "default" }) {
 		w.Classes = append(w.Classes, readyClass("default"))
@@ -175,7 +183,7 @@ func (f *fields) under(prefix string) map[string]string {
 			if out == nil {
 				out = map[string]string{}
 			}
-			out[k] = w[1]
+			out[k] = unescape(w[1])
 		}
 	}
 	return out

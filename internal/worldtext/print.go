@@ -11,7 +11,8 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Print writes w as lines that Parse reads back. What the notation cannot say (conditions' texts, instances) is lost.
+// Print writes w as lines that Parse reads back: everything that decides where pods go, exactly. What does not is lost: conditions'
+// texts, instances, budgets of pools, overlays and buffers as objects (their effects are in the types and pods).
 func Print(w model.World) string {
 	var b strings.Builder
 	for _, c := range w.Classes {
@@ -21,7 +22,13 @@ func Print(w model.World) string {
 	}
 	for _, c := range w.Classes {
 		for _, t := range w.Catalogs[c.Ref].Types {
-			printType(&b, c.Ref.Name, t)
+			printType(&b, c.Ref.Name, "", t)
+		}
+	}
+	for _, pool := range slices.Sorted(maps.Keys(w.PoolCatalogs)) {
+		c := w.PoolCatalogs[pool]
+		for _, t := range c.Types {
+			printType(&b, c.Class.Name, pool, t)
 		}
 	}
 	for _, p := range w.Pools {
@@ -37,7 +44,9 @@ func Print(w model.World) string {
 		printClaim(&b, c)
 	}
 	for _, d := range w.Daemons {
-		printPod(&b, "daemon", d.Pod)
+		p := d.Pod
+		p.Namespace, p.Name = d.Namespace, d.Name
+		printPod(&b, "daemon", p)
 	}
 	for _, p := range w.Pods {
 		printPod(&b, "pod", p)
@@ -71,10 +80,30 @@ func (l *line) field(key, value string) *line {
 	return l
 }
 
+// machine writes what fields.machine reads: it takes what is not said for granted, so that nothing must be said too.
+func (l *line) machine(capacity, alloc model.Resources) *line {
+	l.resources("", capacity)
+	for _, n := range []string{model.ResourcePods, model.ResourceEphemeral} {
+		l.field(n, zeroText(n, capacity.Get(n) == 0))
+	}
+	l.resources("alloc.", alloc)
+	for _, n := range capacity.Names() {
+		l.field("alloc."+n, zeroText(n, alloc.Get(n) == 0))
+	}
+	return l
+}
+
+func zeroText(name string, yes bool) string {
+	if !yes {
+		return ""
+	}
+	return model.FormatQuantity(name, 0)
+}
+
 func (l *line) sorted(prefix string, m map[string]string, skip ...string) *line {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(skip, k) {
-			l.words = append(l.words, prefix+k+"="+m[k])
+			l.words = append(l.words, prefix+k+"="+escape(m[k], ""))
 		}
 	}
 	return l
@@ -120,7 +149,7 @@ func (l *line) to(b *strings.Builder) { b.WriteString(strings.Join(l.words, " ")
 func requirementText(r model.Requirement) string {
 	s := r.Key + ":" + string(r.Op)
 	if len(r.Values) > 0 || r.MinValues > 0 {
-		s += ":" + strings.Join(r.Values, ",")
+		s += ":" + escapeAll(r.Values, ",")
 	}
 	if r.MinValues > 0 {
 		s += ":" + strconv.Itoa(r.MinValues)
@@ -128,11 +157,11 @@ func requirementText(r model.Requirement) string {
 	return s
 }
 
-func printType(b *strings.Builder, class string, t model.InstanceType) {
-	l := newLine("type", t.Name).field("class", class).field("family", t.Family)
-	l.resources("", t.Capacity).resources("alloc.", t.Allocatable).attach(t.AttachLimits).sorted("label.", t.Labels, model.LabelInstanceType)
+func printType(b *strings.Builder, class, pool string, t model.InstanceType) {
+	l := newLine("type", t.Name).field("class", class).field("for", pool).field("family", t.Family)
+	l.machine(t.Capacity, t.Allocatable).attach(t.AttachLimits).sorted("label.", t.Labels, model.LabelInstanceType)
 	for _, k := range slices.Sorted(maps.Keys(t.Either)) {
-		l.field("either."+k, strings.Join(t.Either[k], ","))
+		l.field("either."+k, escapeAll(t.Either[k], ","))
 	}
 	zones, sold, price := map[string]bool{}, []string{}, map[string]string{}
 	for _, o := range t.Offerings {
@@ -170,14 +199,21 @@ func printPool(b *strings.Builder, p model.Pool) {
 }
 
 func printNode(b *strings.Builder, n model.Node) {
-	l := newLine("node", n.Name).field("provider-id", n.ProviderID).resources("", n.Capacity).resources("alloc.", n.Allocatable).attach(n.AttachLimits)
-	l.sorted("label.", n.Labels, model.LabelHostname).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
+	l := newLine("node", n.Name).field("provider-id", n.ProviderID).machine(n.Capacity, n.Allocatable).attach(n.AttachLimits)
+	hostname := model.LabelHostname
+	if n.Labels[hostname] != n.Name {
+		hostname = ""
+	}
+	l.sorted("label.", n.Labels, hostname).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
 	l.flag("cordoned", n.Cordoned).flag("deleting", n.Deleting()).flag("not-ready", n.Ready != model.True).when("created", n.Created).to(b)
 }
 
 func printClaim(b *strings.Builder, c model.Claim) {
 	l := newLine("claim", c.Name).field("pool", c.Pool).field("class", c.Class.Name).field("node", c.NodeName).field("provider-id", c.ProviderID)
-	l.requirements(c.Requirements).resources("requests.", c.Requests).resources("", c.Capacity).resources("alloc.", c.Allocatable)
+	l.requirements(c.Requirements).resources("requests.", c.Requests)
+	if !c.Capacity.IsZero() || !c.Allocatable.IsZero() {
+		l.machine(c.Capacity, c.Allocatable)
+	}
 	l.sorted("label.", c.Labels, model.LabelPool).sorted("annotation.", c.Annotations).taints("taint", c.Taints)
 	l.taints("startup-taint", c.StartupTaints).duration("expire", c.ExpireAfter).duration("grace", c.TerminationGracePeriod)
 	var is []string
@@ -202,7 +238,8 @@ func printPod(b *strings.Builder, noun string, p model.Pod) {
 	for _, n := range p.Needs {
 		needs = append(needs, string(n))
 	}
-	l.field("needs", strings.Join(needs, ",")).field("node", p.Node).flag("waiting", p.Node != "" && p.Unschedulable)
+	l.field("needs", strings.Join(needs, ",")).field("node", p.Node).field("nominated", p.Nominated).field("promised", p.Promised)
+	l.flag("waiting", p.Unschedulable && !asksForNode(p)).flag("unjudged", !p.Unschedulable && asksForNode(p)).flag("virtual", p.Virtual)
 	l.flag("gated", p.Gated).flag("terminal", p.Terminal).flag("terminating", p.Deleting()).flag("mirror", p.Mirror)
 	l.flag("daemon", p.DaemonSet).flag("critical", p.Critical).flag("not-ready", !p.PodReady)
 	if p.Priority != 0 {
@@ -214,12 +251,21 @@ func printPod(b *strings.Builder, noun string, p model.Pod) {
 	l.field("do-not-disrupt", p.DoNotDisrupt).sorted("label.", p.Labels).when("created", p.Created).to(b)
 }
 
+// asksForNode reports whether a pod counts as waiting when nothing is said.
+func asksForNode(p model.Pod) bool { return p.Node == "" && !p.Gated && !p.Terminal }
+
 func tolerationText(t model.Toleration) string {
 	s := t.Key
-	if s == "" {
-		return "*"
-	}
-	if t.Op != "Exists" {
+	switch t.Op {
+	case "Exists":
+		if s == "" {
+			s = "*"
+		}
+	case "Lt":
+		s += "<" + t.Value
+	case "Gt":
+		s += ">" + t.Value
+	default:
 		s += "=" + t.Value
 	}
 	if t.Effect != "" {

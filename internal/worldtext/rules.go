@@ -155,9 +155,9 @@ func (f *fields) selector(s string) *model.Selector {
 	for _, part := range strings.Split(s, ";") {
 		var r model.Requirement
 		if k, v, ok := strings.Cut(part, "!="); ok {
-			r = model.Requirement{Key: k, Op: model.NotIn, Values: strings.Split(v, "|")}
+			r = model.Requirement{Key: k, Op: model.NotIn, Values: unescapeAll(v, "|")}
 		} else if k, v, ok := strings.Cut(part, "="); ok {
-			r = model.Requirement{Key: k, Op: model.In, Values: strings.Split(v, "|")}
+			r = model.Requirement{Key: k, Op: model.In, Values: unescapeAll(v, "|")}
 		} else if k, ok := strings.CutPrefix(part, "!"); ok {
 			r = model.Requirement{Key: k, Op: model.DoesNotExist}
 		} else {
@@ -189,7 +189,7 @@ func (f *fields) port(s string) model.HostPort {
 // volume reads ID[:DRIVER[:TERM|TERM…]].
 func (f *fields) volume(s string) model.Volume {
 	parts := strings.SplitN(s, ":", 3)
-	v := model.Volume{ID: parts[0]}
+	v := model.Volume{ID: unescape(parts[0])}
 	if len(parts) > 1 {
 		v.Driver = parts[1]
 	}
@@ -273,14 +273,15 @@ func (l *line) rules(p model.Pod) *line {
 }
 
 func volumeText(v model.Volume) string {
+	id := escape(v.ID, ":")
 	if v.Terms == nil {
-		return strings.TrimSuffix(v.ID+":"+v.Driver, ":")
+		return strings.TrimSuffix(id+":"+v.Driver, ":")
 	}
 	var terms []string
 	for _, t := range v.Terms {
 		terms = append(terms, termText(t))
 	}
-	return v.ID + ":" + v.Driver + ":" + strings.Join(terms, "|")
+	return id + ":" + v.Driver + ":" + strings.Join(terms, "|")
 }
 
 func termText(t model.Term) string {
@@ -307,9 +308,9 @@ func selectorText(s *model.Selector) string {
 	for _, r := range s.Requirements {
 		switch r.Op {
 		case model.In:
-			parts = append(parts, r.Key+"="+strings.Join(r.Values, "|"))
+			parts = append(parts, r.Key+"="+escapeAll(r.Values, "|"))
 		case model.NotIn:
-			parts = append(parts, r.Key+"!="+strings.Join(r.Values, "|"))
+			parts = append(parts, r.Key+"!="+escapeAll(r.Values, "|"))
 		case model.DoesNotExist:
 			parts = append(parts, "!"+r.Key)
 		default:

@@ -42,6 +42,35 @@ func TestPrintedWorldReadsBackTheSame(t *testing.T) {
 	}
 }
 
+// TestAwkwardWorldReadsBackTheSame has what a cluster may hold and a person would hardly write.
+func TestAwkwardWorldReadsBackTheSame(t *testing.T) {
+	w, err := Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	awkward := "50% of “a, b”; #1 | c:d=e!\n"
+	n, p := &w.Nodes[0], &w.Pods[0]
+	n.Annotations = map[string]string{"example.com/note": awkward, "example.com/empty": ""}
+	n.Labels[model.LabelHostname] = "n1.internal.example.com"
+	n.Capacity.Pods, n.Allocatable = 0, model.Resources{}
+	p.Affinity = []model.Term{{{Key: "k", Op: model.In, Values: []string{awkward, "", "%e", "%41"}}}}
+	p.Tolerations = []model.Toleration{{Op: "Exists", Effect: model.NoExecute}, {Key: "a", Op: "Gt", Value: "5", Effect: model.NoSchedule}, {Key: "b", Op: "Equal"}}
+	p.Volumes = []model.Volume{{ID: "/disks/a:b#c", Driver: "disk.csi.azure.com", Terms: []model.Term{{{Key: "z", Op: model.In, Values: []string{"a|b"}}}}}}
+	p.Unschedulable, p.Nominated, p.Promised = false, "n1", "n2"
+	w.Pods[1].Virtual, w.Pods[1].Priority = true, -1<<31
+	special := w.Catalogs[Ref("default")]
+	special.Types = special.Types[:1]
+	w.PoolCatalogs = map[string]model.Catalog{"general": special}
+	text := Print(w)
+	again, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	if d := cmp.Diff(w, again); d != "" {
+		t.Fatalf("printed:\n%s\ndiffers: %s", text, d)
+	}
+}
+
 func TestParsedFieldsMeanWhatTheySay(t *testing.T) {
 	w, err := Parse(sample)
 	if err != nil {
