@@ -22,6 +22,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/internal/config"
 	"github.com/karpenter-aks/karpenter/internal/control"
+	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -69,6 +70,7 @@ func runController(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	defer p.fleet.Close()
+	defer p.evidence.Wait()
 
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range []server{
@@ -99,6 +101,7 @@ type parts struct {
 	world      *world.World
 	fleet      *azure.Fleet
 	controller *control.Controller
+	evidence   *evidence.Keeper
 }
 
 func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
@@ -122,9 +125,11 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 		return nil, err
 	}
 	mirror := world.New()
+	recorder := observe.New(store, log.WithName("controller"), metrics)
+	keeper := evidence.New(cfg.RefusedPlans, recorder.PlanKept)
 	c, err := control.New(control.Parts{
 		Store: store, Market: market.New(fleet, market.Config{}), World: mirror, Sweeper: fleet,
-		Observe: observe.New(store, log.WithName("controller"), metrics), Log: log.WithName("controller"), Now: time.Now,
+		Observe: recorder, Refused: keeper.Keep, Version: version, Log: log.WithName("controller"), Now: time.Now,
 		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"],
 			Preferences: place.Preferences(cfg.PreferencePolicy)},
 		Mark: dieAt(os.Getenv(dieEnv)),
@@ -132,7 +137,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &parts{rest: rc, registry: registry, world: mirror, fleet: fleet, controller: c}, nil
+	return &parts{rest: rc, registry: registry, world: mirror, fleet: fleet, controller: c, evidence: keeper}, nil
 }
 
 func restConfig(k config.Kube) (*rest.Config, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -21,6 +22,7 @@ const maxInput = 4 << 30
 // simulateFlags are the flags that say what the world is.
 type simulateFlags struct {
 	location, catalog, pending string
+	preferences                string
 	networkPlugin, networkMode string
 	memoryOverhead             float64
 	without                    []string
@@ -31,6 +33,7 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.location, "location", "", "take sizes and prices of this Azure region from the built-in table (default: the region of the nodes)")
 	fl.StringVar(&f.catalog, "catalog", "", "take sizes and prices from a file of type lines")
 	fl.StringVar(&f.pending, "pending", "", "which pods without a node wait for one: all, or unschedulable (those that kube-scheduler has tried) (default all)")
+	fl.StringVar(&f.preferences, "preference-policy", "", "what pods' wishes are worth: Respect or Ignore (default Respect)")
 	fl.StringArrayVar(&f.without, "without", nil, "do without this node: what if it left? May be given more than once")
 	fl.StringVar(&f.networkPlugin, "network-plugin", "azure", "the cluster's network plugin: azure or none; it decides how many pods a machine takes")
 	fl.StringVar(&f.networkMode, "network-plugin-mode", "overlay", "overlay, or empty for addresses of the subnet")
@@ -39,7 +42,7 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 
 // answer reads the world and decides.
 func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
-	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Without: f.without}
+	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences), Without: f.without}
 	var errs []error
 	for _, name := range names {
 		file, err := readInput(stdin, name)
@@ -54,18 +57,18 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 	if err := errors.Join(errs...); err != nil {
 		return simulate.Answer{}, err
 	}
-	w, notes, err := f.world(ctx, o)
+	q, err := f.read(ctx, o)
 	if err != nil {
 		return simulate.Answer{}, err
 	}
-	return simulate.Decide(w, notes)
+	return simulate.Decide(q)
 }
 
-// world fills in what can be bought where the files do not say it.
-func (f *simulateFlags) world(ctx context.Context, o simulate.Options) (model.World, []string, error) {
+// read fills in what can be bought where the files do not say it.
+func (f *simulateFlags) read(ctx context.Context, o simulate.Options) (simulate.Question, error) {
 	var err error
 	if o.Locations, err = offlineRegions(); err != nil {
-		return model.World{}, nil, err
+		return simulate.Question{}, err
 	}
 	var azure *offlineAzure // made when it is needed; a run has one site
 	defer func() {
@@ -83,7 +86,7 @@ func (f *simulateFlags) world(ctx context.Context, o simulate.Options) (model.Wo
 		}
 		return azure.Offerings(ctx, class)
 	}
-	return simulate.World(ctx, o)
+	return simulate.Read(ctx, o)
 }
 
 // readInput reads a file, or standard input for "-".

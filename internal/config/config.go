@@ -27,6 +27,8 @@ type Config struct {
 	// MinValuesPolicy is Strict or BestEffort: whether a pool's minValues may be relaxed.
 	MinValuesPolicy   string
 	IgnoreDRARequests bool
+	// RefusedPlans is the directory where plans that our own audit refused are written down; "" = nowhere.
+	RefusedPlans string
 	// Profiling asks for profiles beside the metrics.
 	Profiling bool
 	// SystemNamespace is where the controller itself runs.

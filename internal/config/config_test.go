@@ -74,7 +74,7 @@ func TestDefaults(t *testing.T) {
 			"CapacityBuffer": false, "NodeOverlay": false, "NodeRepair": false, "ReservedCapacity": true,
 			"SpotToSpotConsolidation": false, "StaticCapacity": false,
 		},
-		PreferencePolicy: "Respect", MinValuesPolicy: "Strict", IgnoreDRARequests: true,
+		PreferencePolicy: "Respect", MinValuesPolicy: "Strict", IgnoreDRARequests: true, RefusedPlans: RefusedPlansDir,
 		SystemNamespace: "kube-system", CPURequests: 1000,
 	}
 	got := parse(t, minimal())

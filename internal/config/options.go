@@ -2,6 +2,10 @@ package config
 
 import "time"
 
+// RefusedPlansDir is where refused plans are written unless told otherwise. The chart has a volume there; without one, and
+// without the right to make the directory, nothing is written.
+const RefusedPlansDir = "/var/run/karpenter/refused-plans"
+
 // option is one thing that can be said. Exactly one row per name; rows are in the order of help and of messages.
 type option struct {
 	group string
@@ -170,6 +174,8 @@ func processOptions() []option {
 			usage: "where logs go, separated by commas", set: list(func(c *Config) *[]string { return &c.Log.Outputs })},
 		{group: g, flag: "log-error-output-paths", env: []string{"LOG_ERROR_OUTPUT_PATHS"}, def: "stderr",
 			usage: "where failures to log go, separated by commas", set: list(func(c *Config) *[]string { return &c.Log.ErrorOutputs })},
+		{group: g, flag: "refused-plans-dir", env: []string{"REFUSED_PLANS_DIR"}, def: RefusedPlansDir, emptyCounts: true,
+			usage: "directory for pictures of plans that the controller's own audit refused; empty for none", set: text(func(c *Config) *string { return &c.RefusedPlans })},
 		{group: g, flag: "disable-leader-election", env: []string{"DISABLE_LEADER_ELECTION"}, def: "false", boolean: true,
 			usage: "true to act without asking other replicas", set: boolean(func(c *Config) *bool { return &c.Kube.LeaderElection.Disabled })},
 		{group: g, env: []string{"POD_NAME"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/cloud/market"
+	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -59,7 +60,7 @@ func orElse(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Parts are what a Controller is built from; all but Sweeper and Mark are required.
+// Parts are what a Controller is built from; all but Sweeper, Decide, Refused and Mark are required.
 type Parts struct {
 	Store    kube.Store
 	Market   *market.Market
@@ -70,6 +71,12 @@ type Parts struct {
 	Settings Settings
 	// Sweeper finds what machines left behind at the cloud; nil when they leave nothing.
 	Sweeper cloud.Sweeper
+	// Decide makes the plans; nil = place.Decide. Tests give a broken one.
+	Decide func(place.Input) place.Plan
+	// Refused is told of every plan that our own audit refused, with the picture it was made from. It must not block. nil = nobody.
+	Refused func(evidence.Case)
+	// Version of the controller, for what Refused is told.
+	Version string
 	// Mark is called with the name of a point between two effects, so that tests can end the process right there; see
 	// the Point constants. nil does nothing.
 	Mark func(Point)
@@ -128,6 +135,12 @@ func New(p Parts) (*Controller, error) {
 	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
+	}
+	if p.Decide == nil {
+		p.Decide = place.Decide
+	}
+	if p.Refused == nil {
+		p.Refused = func(evidence.Case) {}
 	}
 	if p.Mark == nil {
 		p.Mark = func(Point) {}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
@@ -125,12 +126,10 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 // rest waits and is told so.
 func (p *provisioner) decide(w model.World) (place.Plan, bool) {
 	in := place.Input{World: w, Preferences: p.Settings.Preferences}
-	plan := place.Decide(in)
-	findings := audit.Check(w, plan)
-	if len(findings) == 0 {
+	plan := p.Decide(in)
+	if p.sound(in, plan) {
 		return plan, true
 	}
-	p.Observe.PlanRefused(plan, findings)
 	var rest []place.Leftover
 	for _, x := range place.Waiting(w) {
 		if place.Alone(x) {
@@ -142,13 +141,23 @@ func (p *provisioner) decide(w model.World) (place.Plan, bool) {
 	if len(in.Pods) == 0 || len(rest) == 0 {
 		return plan, false
 	}
-	plan = place.Decide(in)
-	if findings = audit.Check(w, plan); len(findings) > 0 {
-		p.Observe.PlanRefused(plan, findings)
+	plan = p.Decide(in)
+	if !p.sound(in, plan) {
 		return plan, false
 	}
 	plan.Left = append(plan.Left, rest...)
 	return plan, true
+}
+
+// sound audits a plan, and says so to whoever may mend it when it is not.
+func (p *provisioner) sound(in place.Input, plan place.Plan) bool {
+	findings := audit.Check(in.World, plan)
+	if len(findings) == 0 {
+		return true
+	}
+	p.Observe.PlanRefused(plan, findings)
+	p.Refused(evidence.Case{World: in.World, Preferences: in.Preferences, Plan: plan, Findings: findings, At: p.Now(), Version: p.Version})
+	return false
 }
 
 // buy writes the claims of a plan. A claim whose name exists is one that an

@@ -43,6 +43,7 @@ var floors = []struct {
 	{"internal/kube/apikube", 2.5, nil, "the cluster door over an API server"},
 	{"internal/kube/storetest", 2.6, nil, "the cluster door's exam"},
 	{"lab", 2.5, []string{"lab"}, "a cloud and machines for one desk; shares no code with drivers"},
+	{"internal/evidence", 2.9, nil, "what an unsound plan looked like"},
 	{"internal/config", 3, nil, "what we are told"},
 	{"internal/simulate", 3, nil, "what we would do about a dump"},
 	{"internal/observe", 3, nil, "what we say"},

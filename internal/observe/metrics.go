@@ -11,7 +11,7 @@ type Metrics struct {
 	claimsCreated, claimsDisrupted, claimsTerminated *prometheus.CounterVec
 	claimTermination                                 *prometheus.HistogramVec
 	nodesCreated, nodesTerminated, nodesDrained      *prometheus.CounterVec
-	launchStarts, launchFailures                     *prometheus.CounterVec
+	launchStarts, launchFailures, plansKept          *prometheus.CounterVec
 	cloudErrors, evictions, decisions, orphans       *prometheus.CounterVec
 	poolLimit, poolUsage                             *prometheus.GaugeVec
 }
@@ -46,6 +46,7 @@ func NewMetrics(reg prometheus.Registerer, version string) (*Metrics, error) {
 		launchStarts:     counter("instance", "vm_create_start_total", "Machines asked for.", "image", "size", "zone", "capacity_type", "nodepool"),
 		launchFailures: counter("instance", "vm_create_failure_total", "Machines refused, by phase and error code.",
 			"image", "size", "zone", "capacity_type", "nodepool", "phase", "error_code"),
+		plansKept:   counter("scheduler", "refused_plans_kept_total", "Refused plans whose picture was written down, or could not be (only here).", "result"),
 		cloudErrors: counter("cloudprovider", "errors_total", "Refusals of the cloud, by method and error code.", "method", "error"),
 		evictions:   counter("pods", "eviction_requests_total", "Evictions asked for, by the API server's answer.", "code"),
 		decisions:   counter("voluntary_disruption", "decisions_total", "Decisions to disrupt, by decision and reason.", "decision", "reason"),

@@ -16,6 +16,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
 	"github.com/karpenter-aks/karpenter/internal/drain"
+	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -75,7 +76,25 @@ func (r *Recorder) Planned(p place.Plan, took time.Duration) {
 // PlanRefused tells that a plan of ours was unsound and was thrown away.
 func (r *Recorder) PlanRefused(p place.Plan, findings []audit.Finding) {
 	r.metrics.planRefused.Inc()
-	r.log.Error(nil, "an unsound plan was refused; please report this", "findings", fmt.Sprint(findings), "purchases", len(p.Buy))
+	var said []string
+	for _, f := range findings {
+		said = append(said, f.String())
+	}
+	r.log.Error(nil, "an unsound plan was refused; please report this", "findings", list(said, maxFindings), "purchases", len(p.Buy))
+}
+
+// maxFindings bounds how much one log line says; a file has the rest.
+const maxFindings = 5
+
+// PlanKept tells where the picture of an unsound plan was written down, or why it was not.
+func (r *Recorder) PlanKept(o evidence.Outcome) {
+	if o.Err != nil {
+		r.metrics.plansKept.WithLabelValues("failed").Inc()
+		r.log.Error(o.Err, "the picture of an unsound plan could not be written down; --refused-plans-dir says where")
+		return
+	}
+	r.metrics.plansKept.WithLabelValues("written").Inc()
+	r.log.Error(nil, "the picture of an unsound plan was written down; please report it. See what is wrong with it: karpenter simulate FILE", "file", o.Path)
 }
 
 // ClaimCreated tells of a new claim.

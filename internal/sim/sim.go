@@ -24,8 +24,10 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/cloud/memcloud"
 	"github.com/karpenter-aks/karpenter/internal/control"
+	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube/memkube"
 	"github.com/karpenter-aks/karpenter/internal/observe"
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -37,6 +39,10 @@ type Config struct {
 	// Join is how long a running machine takes to register its node, Settle how long the node then takes to be ready
 	// and rid of its startup taints. Defaults 5 s and 3 s.
 	Join, Settle time.Duration
+	// Decide makes the plans instead of the engine; nil = the engine.
+	Decide func(place.Input) place.Plan
+	// Refused is told of plans that the audit refused; nil = nobody.
+	Refused func(evidence.Case)
 }
 
 // Sim is a running story. Its methods are called from the story's own goroutine.
@@ -122,6 +128,7 @@ func (s *Sim) Start() {
 	c, err := control.New(control.Parts{
 		Store: store, Market: market.New(&line{Fleet: s.Cloud, sim: s, life: ctx}, market.Config{}), World: world.New(),
 		Observe: observe.New(s.Store, logr.Discard(), metrics), Log: logr.Discard(), Now: time.Now, Settings: s.cfg.Settings,
+		Decide: s.cfg.Decide, Refused: s.cfg.Refused, Version: "sim",
 		Mark: func(point control.Point) { s.mark(p, point) },
 	})
 	if err != nil {

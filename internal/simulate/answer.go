@@ -22,7 +22,11 @@ type Answer struct {
 	Bound *bound.Certificate
 	// Static is what pools with a fixed number of replicas do, in the order of their names.
 	Static []Static
-	Notes  []string // what was assumed, for people
+	// Refused is what is wrong with the plan that the input holds, if any: one that a controller refused.
+	Refused []audit.Finding
+	// HoldsPlan is set when the input holds such a plan.
+	HoldsPlan bool
+	Notes     []string // what was assumed, for people
 }
 
 // Static is what one pool with a fixed number of replicas does.
@@ -38,9 +42,16 @@ type Unsound struct{ Findings []audit.Finding }
 func (e *Unsound) Error() string {
 	var b strings.Builder
 	b.WriteString("the plan is unsound, and a controller would refuse it; this is a defect of ours, please report it with the input:")
-	for i, f := range e.Findings {
+	b.WriteString(findings(e.Findings))
+	return b.String()
+}
+
+// findings prints one finding per line, each after a line break.
+func findings(list []audit.Finding) string {
+	var b strings.Builder
+	for i, f := range list {
 		if i == maxProblems {
-			fmt.Fprintf(&b, "\n  and %d more", len(e.Findings)-i)
+			fmt.Fprintf(&b, "\n  and %d more", len(list)-i)
 			break
 		}
 		b.WriteString("\n  " + f.String())
@@ -49,9 +60,13 @@ func (e *Unsound) Error() string {
 }
 
 // Decide asks the deciders that the controller asks, with the same limits, audits their answer, and bounds its price. The
-// error is *Unsound.
-func Decide(w model.World, notes []string) (Answer, error) {
-	a := Answer{World: w, Notes: notes, Plan: place.Decide(place.Input{World: w})}
+// error is *Unsound. A plan that the question holds is audited, too.
+func Decide(q Question) (Answer, error) {
+	w := q.World
+	a := Answer{World: w, Notes: q.Notes, Plan: place.Decide(place.Input{World: w, Preferences: q.Preferences}), HoldsPlan: q.Refused != nil}
+	if a.HoldsPlan {
+		a.Refused = audit.Check(w, *q.Refused)
+	}
 	if f := audit.Check(w, a.Plan); len(f) > 0 {
 		return a, &Unsound{f}
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	// Location is the region whose offerings to take when no file says what can be bought; "" means that of the nodes.
 	Location string
 	Pending  Pending // "" means what the scenario says, else PendingAll
+	// Preferences says what pods' wishes are worth; "" means what the scenario says, else place.Respect.
+	Preferences place.Preferences
 	// Without names nodes to do without: what if they left?
 	Without []string
 	// Locations are the regions that Offerings knows.
@@ -48,44 +50,74 @@ type Options struct {
 
 const labelAKSCluster = "kubernetes.azure.com/cluster"
 
-// World reads the files and fills in what a file cannot hold. The error is *Invalid for input that makes no sense. notes
-// say what was assumed.
-func World(ctx context.Context, o Options) (w model.World, notes []string, err error) {
+// Question is what the files ask.
+type Question struct {
+	World       model.World
+	Notes       []string // what was assumed, for people
+	Preferences place.Preferences
+	// Refused is a plan that the files hold because a controller refused it; nil = none.
+	Refused *place.Plan
+}
+
+// Read reads the files and fills in what a file cannot hold. The error is *Invalid for input that makes no sense.
+func Read(ctx context.Context, o Options) (Question, error) {
 	in, err := read(o.Files)
 	if err != nil {
-		return model.World{}, nil, err
+		return Question{}, err
 	}
+	q := Question{Refused: in.text.refused}
+	if q.World, err = in.fill(ctx, o); err != nil {
+		return Question{}, err
+	}
+	q.Notes = in.notes
+	q.Preferences, err = in.preferences(o.Preferences)
+	return q, err
+}
+
+func (in *input) fill(ctx context.Context, o Options) (model.World, error) {
 	sold, err := in.sold(o.Catalog)
 	if err != nil {
-		return model.World{}, nil, err
+		return model.World{}, err
 	}
 	if len(in.problems) > 0 {
-		return model.World{}, nil, &Invalid{in.problems}
+		return model.World{}, &Invalid{in.problems}
 	}
-	w = in.world()
+	w := in.world()
 	if len(w.Pools)+len(w.Pods)+len(w.Nodes) == 0 {
-		return model.World{}, nil, &Invalid{[]Problem{{What: "there is no pool, no node and no pod in the input",
+		return model.World{}, &Invalid{[]Problem{{What: "there is no pool, no node and no pod in the input",
 			Do: "dump with: kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml"}}}
 	}
 	if err := in.classes(w); err != nil {
-		return model.World{}, nil, err
+		return model.World{}, err
 	}
 	w = in.world()
 	in.ready(w)
 	in.namespaces(w)
 	if err := in.without(w, o.Without); err != nil {
-		return model.World{}, nil, err
+		return model.World{}, err
 	}
 	if err := in.pending(w, o.Pending); err != nil {
-		return model.World{}, nil, err
+		return model.World{}, err
 	}
 	if err := in.catalogs(ctx, w, o, sold); err != nil {
-		return model.World{}, nil, err
+		return model.World{}, err
 	}
 	w = in.world()
 	in.anywhere(&w)
 	in.stuck(w, o.Without)
-	return w, in.notes, nil
+	return w, nil
+}
+
+// preferences says what wishes are worth.
+func (in *input) preferences(choice place.Preferences) (place.Preferences, error) {
+	if choice == "" {
+		choice = place.Preferences(in.args["preferences"])
+	}
+	switch choice {
+	case "", place.Respect, place.Ignore:
+		return choice, nil
+	}
+	return "", &Invalid{[]Problem{{What: fmt.Sprintf("preferences: there is no %q", choice), Do: "want Respect or Ignore"}}}
 }
 
 // without lets nodes leave: their pods look for another place, as those of a node that is being deleted.
@@ -276,7 +308,7 @@ func (in *input) anywhere(w *model.World) {
 func (in *input) catalogs(ctx context.Context, w model.World, o Options, sold map[model.ClassRef]model.Catalog) error {
 	written := in.text.catalogs
 	if o.Location != "" || len(sold) > 0 {
-		written = nil // who asks for something else gets it
+		written, in.text.ofPools = nil, nil // who asks for something else gets it
 	}
 	var missing []model.Class
 	for _, c := range w.Classes {

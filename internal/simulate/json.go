@@ -17,7 +17,9 @@ type (
 		PricePerHour float64        `json:"pricePerHour"`
 		Bound        *jsonBound     `json:"bound,omitempty"`
 		CutShort     bool           `json:"cutShort"`
-		Notes        []string       `json:"notes"`
+		// Refused says what is wrong with a plan that the input holds.
+		Refused []string `json:"refused,omitempty"`
+		Notes   []string `json:"notes"`
 	}
 	// jsonBound says what the machines of "buy" would cost at the very least, and how far above that the plan is.
 	jsonBound struct {
@@ -79,6 +81,9 @@ func (a Answer) JSON() ([]byte, error) {
 	}
 	if a.Bound != nil {
 		out.Bound = &jsonBound{a.Bound.Value.Float(), a.Bound.Tier.String(), math.Round(1e4*a.gap()) / 100}
+	}
+	for _, f := range a.Refused {
+		out.Refused = append(out.Refused, f.String())
 	}
 	for _, s := range a.Static {
 		j := jsonStatic{Pool: s.Pool, Buy: []jsonPurchase{}, Delete: append([]string{}, s.Delete...), Why: string(s.Why), Detail: s.Detail}

@@ -23,6 +23,12 @@ func (a Answer) Text(wide bool) string {
 		named = 1 << 30
 	}
 	var b strings.Builder
+	switch {
+	case len(a.Refused) > 0:
+		fmt.Fprintf(&b, "the plan in the input is unsound, and its controller refused it:%s\nwhat this version would do:\n", findings(a.Refused))
+	case a.HoldsPlan:
+		b.WriteString("the plan in the input stands up to the audit of this version\nwhat this version would do:\n")
+	}
 	real, virtual := a.waiting()
 	fmt.Fprintf(&b, "%s, %s, %s waiting for a place", count(len(a.World.Pools), "pool"), count(len(a.World.Nodes), "node"), count(real, "pod"))
 	if virtual > 0 {

@@ -126,5 +126,12 @@ func (in *input) world() model.World {
 			w.PDBs[i].Pods = own.Pods
 		}
 	}
+	if len(in.text.ofPools) > 0 {
+		w.PoolCatalogs = maps.Clone(w.PoolCatalogs)
+		if w.PoolCatalogs == nil {
+			w.PoolCatalogs = map[string]model.Catalog{}
+		}
+		maps.Copy(w.PoolCatalogs, in.text.ofPools)
+	}
 	return w
 }

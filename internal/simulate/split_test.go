@@ -214,11 +214,11 @@ func TestTheOrderOfObjectsChangesNothing(t *testing.T) {
 		for _, i := range order {
 			b.WriteString(lines[i] + "\n")
 		}
-		w, notes, err := World(t.Context(), Options{Files: []File{{"world.txt", []byte(b.String())}}, Catalog: catalog})
+		q, err := Read(t.Context(), Options{Files: []File{{"world.txt", []byte(b.String())}}, Catalog: catalog})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := Decide(w, notes)
+		a, err := Decide(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestEveryProposedFieldIsOne(t *testing.T) {
 }
 
 func TestProblemsOfManyLinesAreCounted(t *testing.T) {
-	_, _, err := World(t.Context(), Options{Files: []File{{"a.txt", []byte(strings.Repeat("nonsense here\n", 100))}}})
+	_, err := Read(t.Context(), Options{Files: []File{{"a.txt", []byte(strings.Repeat("nonsense here\n", 100))}}})
 	if err == nil || !strings.Contains(err.Error(), "100 problems") || !strings.HasSuffix(err.Error(), "and 60 more") {
 		t.Errorf("got %v", err)
 	}

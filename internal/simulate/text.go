@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/evidence"
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -17,13 +19,15 @@ const answerLine = "----"
 
 // nouns are the words that a line of a world may begin with.
 func nouns() []string {
-	return []string{"class", "type", "pool", "node", "claim", "pod", "daemon", "pdb", "namespace"}
+	return []string{"class", "type", "pool", "node", "claim", "pod", "daemon", "pdb", "namespace", evidence.Noun}
 }
 
 // textWorld is what is kept of scenarios beside the objects in the mirror.
 type textWorld struct {
 	catalogs map[model.ClassRef]model.Catalog
-	budgets  map[string]model.PDB // by key
+	ofPools  map[string]model.Catalog // by pool: what that one is sold instead of what its class is
+	budgets  map[string]model.PDB     // by key
+	refused  *place.Plan              // what a controller planned and refused; nil = nothing
 	// at is where an object was written, by kind and key.
 	at map[string]origin
 }
@@ -34,7 +38,7 @@ type origin struct {
 }
 
 func newTextWorld() textWorld {
-	return textWorld{at: map[string]origin{}, budgets: map[string]model.PDB{}, catalogs: map[model.ClassRef]model.Catalog{}}
+	return textWorld{at: map[string]origin{}, budgets: map[string]model.PDB{}, catalogs: map[model.ClassRef]model.Catalog{}, ofPools: map[string]model.Catalog{}}
 }
 
 // readText reads a world in the notation of worldtext, or a scenario: comment, command, world, "----", answer.
@@ -77,8 +81,8 @@ func (in *input) command(words []string, at origin) {
 	}
 	for _, w := range words[1:] {
 		k, v, _ := strings.Cut(w, "=")
-		if !slices.Contains([]string{"location", "pending"}, k) || v == "" {
-			in.bad(Problem{at.file, at.line, fmt.Sprintf("simulate does not know %q", w), "want location=REGION or pending=all|unschedulable"})
+		if !slices.Contains([]string{"location", "pending", "preferences"}, k) || v == "" {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("simulate does not know %q", w), "want location=REGION, pending=all|unschedulable or preferences=Respect|Ignore"})
 			continue
 		}
 		in.args[k] = v
@@ -88,6 +92,10 @@ func (in *input) command(words []string, at origin) {
 var lineNumber = regexp.MustCompile(`^line \d+: `)
 
 func (in *input) textLine(line string, words []string, at origin) {
+	if words[0] == evidence.Noun {
+		in.planLine(words, at)
+		return
+	}
 	w, err := worldtext.Parse(line)
 	if err != nil {
 		what := lineNumber.ReplaceAllString(err.Error(), "")
@@ -97,6 +105,16 @@ func (in *input) textLine(line string, words []string, at origin) {
 	// The class that needs not be written is filled in later.
 	w.Classes = slices.DeleteFunc(w.Classes, func(c model.Class) bool { return words[0] != "class" || c.Ref.Name != words[1] })
 	in.take(w, at)
+}
+
+// planLine takes a line of a plan that a controller refused.
+func (in *input) planLine(words []string, at origin) {
+	if in.text.refused == nil {
+		in.text.refused = &place.Plan{}
+	}
+	if err := evidence.ReadLine(in.text.refused, words); err != nil {
+		in.bad(Problem{at.file, at.line, err.Error(), "only a controller writes plans: take the line away"})
+	}
 }
 
 var unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
@@ -156,7 +174,10 @@ func (in *input) take(w model.World, at origin) {
 		in.text.budgets[b.ObjectKey()] = b
 	}
 	for _, ref := range slices.SortedFunc(maps.Keys(w.Catalogs), compareRefs) {
-		in.text.takeTypes(in, w.Catalogs[ref], at)
+		takeTypes(in, in.text.catalogs, ref, w.Catalogs[ref], at)
+	}
+	for _, pool := range slices.Sorted(maps.Keys(w.PoolCatalogs)) {
+		takeTypes(in, in.text.ofPools, pool, w.PoolCatalogs[pool], at)
 	}
 }
 
@@ -175,23 +196,24 @@ func keep[T model.Object](in *input, at origin, list []T) {
 	}
 }
 
-func (t *textWorld) takeTypes(in *input, c model.Catalog, at origin) {
-	have := t.catalogs[c.Class]
+// takeTypes adds types to the catalogue of a class or of a pool.
+func takeTypes[K comparable](in *input, into map[K]model.Catalog, whose K, c model.Catalog, at origin) {
+	have := into[whose]
 	have.Class, have.Epoch = c.Class, 1
 	for _, n := range c.Types {
 		if len(n.Offerings) == 0 {
 			in.bad(Problem{at.file, at.line, fmt.Sprintf("type %s has no price, so nobody sells it", n.Name), "add price=0.10 or spot=0.02"})
 		}
-		key := "type " + c.Class.Name + "/" + n.Name
-		if before, had := t.at[key]; had && before.file == at.file {
+		key := fmt.Sprintf("type %v/%s", whose, n.Name)
+		if before, had := in.text.at[key]; had && before.file == at.file {
 			in.bad(Problem{at.file, at.line, fmt.Sprintf("type %s is written in line %d already", n.Name, before.line), "give it another name"})
 		}
-		t.at[key] = at
+		in.text.at[key] = at
 		have.Types = slices.DeleteFunc(have.Types, func(x model.InstanceType) bool { return x.Name == n.Name })
 		have.Types = append(have.Types, n)
 	}
 	slices.SortFunc(have.Types, func(a, b model.InstanceType) int { return strings.Compare(a.Name, b.Name) })
-	t.catalogs[c.Class] = have
+	into[whose] = have
 }
 
 func compareRefs(a, b model.ClassRef) int {

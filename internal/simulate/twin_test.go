@@ -26,7 +26,7 @@ func TestEveryScenarioOfTheEngineRuns(t *testing.T) {
 			if err != nil {
 				d.Fatalf(t, "%v", err)
 			}
-			w, notes, err := World(t.Context(), Options{Files: []File{{path, []byte("decide\n" + d.Input + "\n----\n" + d.Expected)}}})
+			q, err := Read(t.Context(), Options{Files: []File{{path, []byte("decide\n" + d.Input + "\n----\n" + d.Expected)}}})
 			if bad := new(Invalid); errors.As(err, &bad) && len(direct.Catalogs) == 0 && strings.Contains(err.Error(), "what can be bought") {
 				unsold++
 				return d.Expected
@@ -34,7 +34,7 @@ func TestEveryScenarioOfTheEngineRuns(t *testing.T) {
 			if err != nil {
 				d.Fatalf(t, "%v", err)
 			}
-			a, err := Decide(w, notes)
+			a, err := Decide(q)
 			if unsound := new(Unsound); err != nil && !errors.As(err, &unsound) { // what is sound, audit's own tests ask
 				d.Fatalf(t, "%v", err)
 			}

@@ -103,10 +103,11 @@ func (l *Lab) environment(chart map[string]string) ([]string, error) {
 	env := map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": l.ident.dir, "TMPDIR": os.TempDir(),
 
-		"KUBECONFIG":       filepath.Join(l.ident.dir, "kubeconfig"),
-		"SYSTEM_NAMESPACE": Namespace,
-		"POD_NAME":         "karpenter-lab-0", // its one process never runs twice at a time, like a pod's container
-		"SSL_CERT_FILE":    l.plane.CAFile(),
+		"KUBECONFIG":        filepath.Join(l.ident.dir, "kubeconfig"),
+		"SYSTEM_NAMESPACE":  Namespace,
+		"REFUSED_PLANS_DIR": filepath.Join(l.ident.dir, "refused-plans"),
+		"POD_NAME":          "karpenter-lab-0", // its one process never runs twice at a time, like a pod's container
+		"SSL_CERT_FILE":     l.plane.CAFile(),
 
 		"AZURE_AUTHORITY_HOST":       l.state.Azure + "/",
 		"AZURE_CLIENT_ID":            clientID,
