@@ -230,15 +230,19 @@ func list[L client.ObjectList](l *lab, into L, opts ...client.ListOption) L {
 	return into
 }
 
-func (l *lab) pods(app string) []corev1.Pod {
-	return list(l, &corev1.PodList{}, client.InNamespace("default"), client.MatchingLabels{"app": app}).Items
+func (l *lab) pods(app string) []corev1.Pod { return l.podsOf(workload{name: app}) }
+
+func (l *lab) podsOf(w workload) []corev1.Pod {
+	return list(l, &corev1.PodList{}, client.InNamespace(w.namespace()), client.MatchingLabels{"app": w.name}).Items
 }
 
 func (l *lab) nodes() []corev1.Node       { return list(l, &corev1.NodeList{}).Items }
 func (l *lab) claims() []karpv1.NodeClaim { return list(l, &karpv1.NodeClaimList{}).Items }
-func (l *lab) running(app string, n int) bool {
+
+func (l *lab) running(app string, n int) bool { return runningOf(l.pods(app), n) }
+
+func runningOf(pods []corev1.Pod, n int) bool {
 	count := 0
-	pods := l.pods(app)
 	for _, p := range pods {
 		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && podReady(p) {
 			count++

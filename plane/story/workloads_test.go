@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,9 +27,19 @@ type workload struct {
 	pods int
 	cpu  string
 	edit func(*corev1.PodSpec)
+	ns   string // "" = default
+	// group is a second label, for what looks at several workloads; "" = none.
+	group string
 }
 
-func (w workload) labels() map[string]string { return map[string]string{"app": w.name} }
+func (w workload) namespace() string { return cmp.Or(w.ns, "default") }
+func (w workload) labels() map[string]string {
+	out := map[string]string{"app": w.name}
+	if w.group != "" {
+		out["group"] = w.group
+	}
+	return out
+}
 func (w workload) selector() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: w.labels()}
 }
@@ -37,7 +48,7 @@ func (w workload) template() corev1.PodTemplateSpec {
 	now := int64(0)
 	s := corev1.PodSpec{
 		TerminationGracePeriodSeconds: &now,
-		Containers: []corev1.Container{{Name: "main", Image: "mcr.microsoft.com/oss/kubernetes/pause:3.6", Resources: corev1.ResourceRequirements{
+		Containers: []corev1.Container{{Name: "main", Image: pause, Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(w.cpu), corev1.ResourceMemory: resource.MustParse("64Mi")},
 		}}},
 	}
@@ -50,8 +61,25 @@ func (w workload) template() corev1.PodTemplateSpec {
 func (w workload) deployment() *appsv1.Deployment {
 	n := int32(w.pods)
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: w.name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(), Name: w.name},
 		Spec:       appsv1.DeploymentSpec{Replicas: &n, Selector: w.selector(), Template: w.template()},
+	}
+}
+
+func (w workload) daemonSet() *appsv1.DaemonSet {
+	return &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(), Name: w.name},
+		Spec:       appsv1.DaemonSetSpec{Selector: w.selector(), Template: w.template()},
+	}
+}
+
+// deviceClaim asks for a device of a class that nobody offers.
+func deviceClaim(name string) *resourcev1.ResourceClaim {
+	return &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+			{Name: "any", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "example.com"}},
+		}}},
 	}
 }
 
@@ -73,15 +101,16 @@ func (l *lab) remove(objects ...client.Object) {
 	}
 }
 
-// land waits until the workloads' pods all run. When they do not within d, it says of each kind of pod left over what the
-// controller and the scheduler said of it last.
-func (l *lab) land(d time.Duration, list ...workload) {
+// land waits until the workloads' pods all run, and plays meanwhile. When they do not within d, it says of each kind of pod left
+// over what the controller and the scheduler said of it last.
+func (l *lab) land(d time.Duration, play func(), list ...workload) {
 	l.t.Helper()
 	began := time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
+		play()
 		done := true
 		for _, w := range list {
-			done = done && l.running(w.name, w.pods)
+			done = done && runningOf(l.podsOf(w), w.pods)
 		}
 		if done {
 			l.t.Logf("all pods run after %.1f s on %d nodes", time.Since(began).Seconds(), len(l.nodes()))
@@ -103,7 +132,7 @@ func (l *lab) leftOver(list []workload) string {
 	}
 	var out strings.Builder
 	for _, w := range list {
-		pods := l.pods(w.name)
+		pods := l.podsOf(w)
 		waiting := slices.DeleteFunc(slices.Clone(pods), podReady)
 		if len(pods) == w.pods && len(waiting) == 0 {
 			continue
@@ -118,7 +147,7 @@ func (l *lab) leftOver(list []workload) string {
 
 // events lists what was said, the last last.
 func (l *lab) events() []corev1.Event {
-	events := list(l, &corev1.EventList{}, client.InNamespace("default")).Items
+	events := list(l, &corev1.EventList{}).Items
 	slices.SortStableFunc(events, func(a, b corev1.Event) int {
 		return cmp.Or(a.LastTimestamp.Compare(b.LastTimestamp.Time), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 	})
@@ -133,7 +162,7 @@ func (l *lab) perDomain(w workload, key string) map[string]int {
 		domain[n.Name] = n.Labels[key]
 	}
 	out := map[string]int{}
-	for _, p := range l.pods(w.name) {
+	for _, p := range l.podsOf(w) {
 		out[domain[p.Spec.NodeName]]++
 	}
 	return out
@@ -156,6 +185,7 @@ func pool(name string, edit func(*karpv1.NodePool)) *karpv1.NodePool {
 	s.ExpireAfter = karpv1.MustParseNillableDuration("Never")
 	p.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidationPolicyWhenEmpty
 	p.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("0s")
+	p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}} // so that a scenario's nodes leave together
 	if edit != nil {
 		edit(p)
 	}
