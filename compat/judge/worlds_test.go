@@ -168,6 +168,7 @@ func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Buy = withinLimits(w, r.Buy)
 	q, err := upstream.Question(w, r)
 	if err != nil {
 		return nil, err
@@ -184,6 +185,43 @@ func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
 		delete(landed, x.Pod)
 	}
 	return landed, nil
+}
+
+// withinLimits drops machines that break a limit of their pool, those with the fewest pods first. Upstream counts no node of the plan
+// that it is making against limits.nodes.
+func withinLimits(w model.World, buy []upstream.Machine) []upstream.Machine {
+	buy = slices.Clone(buy)
+	slices.SortStableFunc(buy, func(a, b upstream.Machine) int { return len(b.Pods) - len(a.Pods) })
+	var out []upstream.Machine
+	for _, b := range buy {
+		pool := w.Pools[slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })]
+		have := func(name string) (n int64) {
+			add := func(r model.Resources) {
+				if n += r.Get(name); name == model.ResourceNodes {
+					n++
+				}
+			}
+			for _, c := range w.Claims { // each of their nodes has one
+				if c.Pool == pool.Name {
+					add(c.Capacity)
+				}
+			}
+			for _, x := range append(slices.Clone(out), b) {
+				if t, _ := w.Catalog(x.Pool, pool.Class).Type(x.Cheapest.Type); x.Pool == pool.Name {
+					add(t.Capacity)
+				}
+			}
+			return n
+		}
+		over := false
+		for name, limit := range pool.Limits {
+			over = over || have(name) > limit
+		}
+		if !over {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // reason is our reason for leaving the pod, in one word per pool.

@@ -313,7 +313,11 @@ func (d *decision) tier(tier []*seller) int {
 	var want []int
 	p := &packer{steps: d.steps}
 	for _, g := range d.buying {
-		if g.waiting() > 0 && slices.ContainsFunc(tier, func(s *seller) bool { return d.lotOf(s, g.form).ok.first() >= 0 }) {
+		sold := false
+		for _, s := range tier { // all of them are asked: packing looks at the answers
+			sold = d.lotOf(s, g.form).ok.first() >= 0 || sold
+		}
+		if g.waiting() > 0 && sold {
 			groups, want, p.sizes = append(groups, g), append(want, g.waiting()), append(p.sizes, g.size)
 		}
 	}
