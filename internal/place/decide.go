@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -19,23 +20,24 @@ func Decide(in Input) Plan {
 	if len(list) == 0 {
 		return Plan{}
 	}
-	plain := attempt(in, list, noWishes)
+	plain := mended(in, list, noWishes)
 	if in.Preferences == Ignore || !wished(in.World, list) {
 		return plain.plan
 	}
 	for _, grant := range []granting{allWishes, placeWishes} {
-		if d := attempt(in, list, grant); d.worthIt(plain) {
+		if d := attempt(in, list, grant, plain.ahead); d.worthIt(plain) {
 			return d.plan
 		}
 	}
 	return plain.plan
 }
 
-// attempt decides under one way to grant wishes.
-func attempt(in Input, pods []*model.Pod, grant granting) *decision {
+// attempt decides under one way to grant wishes; groups that are ahead, by key, go first.
+func attempt(in Input, pods []*model.Pod, grant granting, ahead map[string]int) *decision {
+	ahead = maps.Clone(ahead)
 	last := &decision{}
 	for try := range maxAttempts {
-		d := &decision{in: in, grant: grant, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
+		d := &decision{in: in, grant: grant, ahead: ahead, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
 		d.run(pods)
 		if !d.again(last) {
 			return d
@@ -133,6 +135,8 @@ type decision struct {
 	strict bool
 	// standing is set in pictures: the groups' pods run, and count where they are.
 	standing bool
+	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
+	ahead map[string]int
 	// grant says which wishes are granted as far as possible.
 	grant granting
 }
@@ -156,6 +160,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.crew = newCrew(w.Daemons)
 	d.groups = newGroups(pods, newClasser(pods, pointers(w.Pods), d.crew.pods()))
+	d.promote()
 	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)
 	for _, g := range d.groups {

@@ -29,9 +29,10 @@ type group struct {
 	wish  []wish // heaviest first; nil unless wishes are granted
 	plain *level // set while the group is seated with wishes: what it asks for without
 
-	rank int // position among the groups
-	size vec
-	next int // pods[:next] have a place
+	ahead int // see decision
+	rank  int // position among the groups
+	size  vec
+	next  int // pods[:next] have a place
 	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
 	asked int
 	parts []part

@@ -175,7 +175,7 @@ func (p *packer) frugally(budget int, f func(q *packer) *draft) *draft {
 
 // important packs again in order of priority where not all pods found a place: what is short goes to those that matter most.
 func (p *packer) important(best *draft, want []int, groups []*group) *draft {
-	if groups[0].priority == groups[len(groups)-1].priority {
+	if groups[0].turn(groups[len(groups)-1]) == 0 {
 		return best
 	}
 	out := &draft{}
@@ -183,7 +183,7 @@ func (p *packer) important(best *draft, want []int, groups []*group) *draft {
 	for from := 0; from < len(groups); {
 		to := from
 		some := make([]int, len(want))
-		for to < len(groups) && groups[to].priority == groups[from].priority {
+		for to < len(groups) && groups[to].turn(groups[from]) == 0 {
 			some[to] = want[to]
 			to++
 		}
@@ -197,7 +197,7 @@ func (p *packer) important(best *draft, want []int, groups []*group) *draft {
 	p.settle(out, want)
 	for from := 0; from < len(groups); {
 		had, have, to := 0, 0, from
-		for to < len(groups) && groups[to].priority == groups[from].priority {
+		for to < len(groups) && groups[to].turn(groups[from]) == 0 {
 			had, have = had+best.left[to], have+out.left[to]
 			to++
 		}

@@ -223,7 +223,7 @@ func (d *decision) purchaseGroups() []*group {
 		for _, m := range b.members {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
 			x.join(m.g.host, int32(m.n))
-			x.priority = max(x.priority, m.g.priority)
+			x.priority, x.ahead = max(x.priority, m.g.priority), max(x.ahead, m.g.ahead)
 		}
 		out = append(out, x)
 	}
@@ -233,11 +233,11 @@ func (d *decision) purchaseGroups() []*group {
 				continue
 			}
 			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
-				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority})
+				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority, ahead: g.ahead})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
+		return cmp.Or(a.turn(b), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
 	})
 	return out
 }
