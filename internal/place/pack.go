@@ -32,7 +32,8 @@ type packer struct {
 	sizes   []vec // per group
 	kind    []int // per group: position of its form in the sets of choices
 	ties    [][]knot
-	knots   int // how many different counts ties speak of
+	knots   int     // how many different counts ties speak of
+	lay     *layout // made when first asked for
 	choices []choice
 	limits  []vec // per seller: what is left
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.

@@ -1,0 +1,175 @@
+package place
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	// octave is how finely machines are told apart by size when patterns are tried: so many steps per doubling.
+	octave = 2
+	// buckets is how finely groups are told apart by memory per core.
+	buckets = 24
+)
+
+// layout is what filling machines asks of choices and groups, whatever is waiting. It is made once per packer.
+type layout struct {
+	markets  []market
+	marketOf []int32   // per choice
+	takers   [][]int32 // per kind: the markets that take it
+	order    []int32   // groups, in the order in which lanes list them
+	bucket   []int8    // per group: memory per core
+}
+
+// market is the choices that take the same kinds.
+type market struct {
+	choices []int32 // by price
+	tries   []int32 // those for which patterns are built
+}
+
+// lane is the waiting groups of a market with about the same memory per core.
+type lane struct {
+	rows []row // large ones first
+	// The machine being filled: the first row and the first group in it that may still go on; valid where seen is now.
+	row, pos, seen int
+}
+
+// row is groups of one size.
+type row struct {
+	size   vec
+	groups []int32
+}
+
+// arranged returns the layout of the packer. O(choices + groups log groups) once.
+func (p *packer) arranged(want []int) *layout {
+	if p.lay != nil {
+		return p.lay
+	}
+	l := &layout{marketOf: make([]int32, len(p.choices)), order: make([]int32, len(p.sizes)), bucket: make([]int8, len(p.sizes))}
+	p.lay = l
+	var sets []set
+	for ci := range p.choices {
+		takes := p.choices[ci].takes
+		m := slices.IndexFunc(sets, func(s set) bool { return slices.Equal(s, takes) })
+		if m < 0 {
+			m = len(sets)
+			sets, l.markets = append(sets, takes), append(l.markets, market{})
+		}
+		l.marketOf[ci] = int32(m)
+		l.markets[m].choices = append(l.markets[m].choices, int32(ci))
+	}
+	kinds := 0
+	for g := range p.sizes {
+		l.order[g], l.bucket[g] = int32(g), int8(ratioBucket(p.sizes[g]))
+		kinds = max(kinds, p.kind[g]+1)
+	}
+	l.takers = make([][]int32, kinds)
+	for k := range l.takers {
+		for m := range sets {
+			if sets[m].has(k) {
+				l.takers[k] = append(l.takers[k], int32(m))
+			}
+		}
+	}
+	for m := range l.markets {
+		l.markets[m].tries = p.pickTries(l.markets[m].choices)
+	}
+	machines := make([]int, len(want))
+	for g, n := range want {
+		machines[g] = p.machines(g, n)
+	}
+	slices.SortFunc(l.order, func(a, b int32) int {
+		return cmp.Or(-slices.Compare(p.sizes[a], p.sizes[b]), cmp.Compare(machines[b], machines[a]), cmp.Compare(a, b))
+	})
+	return l
+}
+
+// machines is how many machines n pods of the group need at least because of its ties.
+func (p *packer) machines(g, n int) int {
+	most := 0
+	for _, t := range p.ties[g] {
+		if t.adds > 0 && t.limit < noBound {
+			most = max(most, n*int(t.adds)/int(max(t.limit, 1)))
+		}
+	}
+	return most
+}
+
+// ratioBucket tells amounts apart by memory per core, in half powers of two around 2 GiB.
+func ratioBucket(v vec) int {
+	ratio := (float64(v[1]) + 1) / (float64(v[0]) + 1) / (1 << 21) // bytes per thousandth of a core
+	return min(max(int(math.Round(2*math.Log2(ratio)))+buckets/2, 0), buckets-1)
+}
+
+// pickTries chooses, of choices that take the same, the best per size, memory per core and devices: with most room per price.
+func (p *packer) pickTries(list []int32) []int32 {
+	type likeness struct {
+		size, ratio int
+		devices     uint64
+	}
+	best := map[likeness]int32{}
+	for _, ci := range list {
+		c := &p.choices[ci]
+		like := likeness{size: int(octave * math.Log2(float64(c.room[0])+1)), ratio: ratioBucket(c.room)}
+		for r := 4; r < len(c.room); r++ {
+			if c.room[r] > 0 {
+				like.devices |= 1 << min(r, 63)
+			}
+		}
+		if old, ok := best[like]; !ok || p.density(ci) > p.density(old) {
+			best[like] = ci
+		}
+	}
+	out := make([]int32, 0, len(best))
+	for _, ci := range best {
+		out = append(out, ci)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p *packer) density(ci int32) float64 {
+	c := &p.choices[ci]
+	return (float64(c.room[0])/1000 + float64(c.room[1])/(4<<30)) / float64(max(c.price, 1))
+}
+
+// layLanes sorts the waiting groups into the lanes of each market.
+func (f *filler) layLanes() {
+	f.lanes = make([][]lane, len(f.lay.markets))
+	at := make([]int8, len(f.lanes)*buckets) // 1 + the lane of each market and bucket
+	for _, g := range f.lay.order {
+		if f.left[g] == 0 {
+			continue
+		}
+		f.alive++
+		for _, m := range f.lay.takers[f.kind[g]] {
+			i := &at[int(m)*buckets+int(f.lay.bucket[g])]
+			if *i == 0 {
+				f.lanes[m] = append(f.lanes[m], lane{})
+				*i = int8(len(f.lanes[m]))
+			}
+			l := &f.lanes[m][*i-1]
+			if n := len(l.rows); n == 0 || !slices.Equal(l.rows[n-1].size, f.sizes[g]) {
+				l.rows = append(l.rows, row{size: f.sizes[g]})
+			}
+			r := &l.rows[len(l.rows)-1]
+			r.groups = append(r.groups, g)
+		}
+	}
+}
+
+// tidy drops groups of which nothing is left. It is called when half of them are: O(1) per group, over all.
+func (f *filler) tidy() {
+	f.alive, f.dead = f.alive-f.dead, 0
+	for m := range f.lanes {
+		for i := range f.lanes[m] {
+			l := &f.lanes[m][i]
+			for j := range l.rows {
+				l.rows[j].groups = slices.DeleteFunc(l.rows[j].groups, func(g int32) bool { return f.left[g] == 0 })
+			}
+			l.rows = slices.DeleteFunc(l.rows, func(r row) bool { return len(r.groups) == 0 })
+		}
+		f.lanes[m] = slices.DeleteFunc(f.lanes[m], func(l lane) bool { return len(l.rows) == 0 })
+	}
+}
