@@ -9,14 +9,16 @@ import (
 
 // Efforts, in numbers touched. A core does some three hundred millions of them per second.
 const (
-	Quick    = 5_000_000      // L0 and L1, and L1Split for some dozens of groups; tens of milliseconds
-	Thorough = 1_000_000_000  // L1Split for hundreds of groups, L2 for some dozens; seconds
+	Quick    = 5_000_000      // L0 and L1; a few milliseconds
+	Brisk    = 200_000_000    // L1Split for any number of groups, L2 for some; tenths of a second
+	Thorough = 1_000_000_000  // L2 for some dozens; a second or two
 	Patient  = 20_000_000_000 // L2 for a hundred groups; a minute or more
 )
 
 const (
-	// maxGroups bounds the upper tiers: each of their steps costs its square.
-	maxGroups = 1000
+	// maxGroups bounds the upper tiers, maxWhole the uppermost, each of whose steps costs its square.
+	maxGroups = 20_000
+	maxWhole  = 300
 	// nodesProof bounds the leaves of one machine's proof.
 	nodesProof = 4000
 	maxTries   = 6
@@ -68,17 +70,18 @@ func (q *part) strongest(tier Tier, effort int) (worth, prices []float64, t Tier
 	if tier == L1 || len(q.groups) > maxGroups || q.work > effort {
 		return worth, prices, t
 	}
-	for _, up := range []Tier{L1Split, L2} {
-		if up > tier || q.work > effort {
-			break
-		}
-		budget := effort
-		if up == L1Split && tier == L2 {
-			budget = q.work + (effort-q.work)/2
-		}
-		if better := q.generate(worth, up == L2, budget); q.sum(better) > q.sum(worth)*(1+tiny) {
-			worth, prices, t = better, nil, up
-		}
+	budget := effort
+	if tier == L2 {
+		budget = q.work + (effort-q.work)/2
+	}
+	if better := q.clustered(worth, prices, budget); q.sum(better) > q.sum(worth)*(1+tiny) {
+		worth, prices, t = better, nil, L1Split
+	}
+	if tier == L1Split || len(q.groups) > maxWhole || q.work > effort {
+		return worth, prices, t
+	}
+	if better := q.generate(worth, true, effort); q.sum(better) > q.sum(worth)*(1+tiny) {
+		worth, prices, t = better, nil, L2
 	}
 	return worth, prices, t
 }

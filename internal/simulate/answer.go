@@ -94,7 +94,7 @@ func (a *Answer) bound() error {
 	}
 	pods := slices.DeleteFunc(slices.Clone(a.World.Pods), func(p model.Pod) bool { return !bought[p.Key()] })
 	problem := bound.FromWorld(a.World, pods)
-	c := bound.Best(problem, bound.Thorough)
+	c := bound.Best(problem, bound.Brisk)
 	proven, err := bound.Check(c, problem)
 	if err != nil {
 		return fmt.Errorf("the lower bound does not hold, which is a defect of ours: %w", err)
