@@ -105,6 +105,8 @@ func readInput(stdin io.Reader, name string) (simulate.File, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
 	switch {
+	case err != nil && name != "-":
+		return simulate.File{}, err // it names the file
 	case err != nil:
 		return simulate.File{}, fmt.Errorf("read %s: %w", shown, err)
 	case len(text) > maxInput:

@@ -29,9 +29,26 @@ type chunk struct {
 // readYAML reads documents of YAML. The items of a list as kubectl prints it are chunks of their own.
 func (in *input) readYAML(f File) {
 	for _, doc := range documents(f) {
-		for _, c := range items(doc) {
+		list, frame := items(doc)
+		for _, c := range list {
 			in.yamlChunk(c)
 		}
+		if frame.file != "" {
+			in.frame(frame)
+		}
+	}
+}
+
+// frame checks what stands around the items of a list: it is YAML, and kubectl writes the kind last.
+func (in *input) frame(c chunk) {
+	var head struct{ Kind string }
+	object, err := yaml.YAMLToJSONStrict(c.text)
+	if err != nil {
+		in.notYAML(c, err)
+		return
+	}
+	if json.Unmarshal(object, &head) != nil || head.Kind == "" {
+		in.bad(Problem{c.file, c.line + bytes.Count(c.text, []byte("\n")) - 1, "the list has no kind: the file seems to be cut off", "dump again; is the disk full?"})
 	}
 }
 
@@ -53,17 +70,22 @@ func documents(f File) []chunk {
 			flush(n + 1)
 			continue
 		}
+		if sayings.Match(line) {
+			line = []byte("\n")
+		}
 		c.text = append(c.text, line...)
 	}
 	flush(0)
 	return out
 }
 
-// items splits a document that is a block of the form "items:" and dashes, as kubectl prints lists. Other documents are
-// one chunk. What an item holds is indented more than its dash, so that the next dash in this column begins the next item.
-func items(doc chunk) []chunk {
+// items splits a document that is a block of the form "items:" and dashes, as kubectl prints lists, into the items and what is left
+// of the document around them, line for line. Other documents are one chunk, and no frame. What an item holds is indented more than its
+// dash, so that the next dash in this column begins the next item.
+func items(doc chunk) (list []chunk, frame chunk) {
 	var out []chunk
 	var item chunk
+	frame = chunk{file: doc.file, line: doc.line}
 	column, inside, n := -1, false, 0
 	flush := func() {
 		if len(item.text) > 0 {
@@ -78,7 +100,8 @@ func items(doc chunk) []chunk {
 		blank := len(bytes.TrimSpace(body)) == 0 || body[0] == '#' && indent == 0
 		switch {
 		case !inside:
-			inside = indent == 0 && bytes.Equal(bytes.TrimSpace(line), []byte("items:"))
+			inside = column < 0 && indent == 0 && bytes.Equal(bytes.TrimSpace(line), []byte("items:"))
+			frame.text = append(frame.text, line...)
 			continue
 		case blank:
 		case column < 0 && bytes.HasPrefix(body, []byte("- ")):
@@ -92,17 +115,19 @@ func items(doc chunk) []chunk {
 		case indent <= column || column < 0:
 			flush()
 			inside = false
+			frame.text = append(frame.text, line...)
 			continue
 		}
 		if item.file != "" {
 			item.text = append(item.text, line...)
 		}
+		frame.text = append(frame.text, '\n')
 	}
 	flush()
 	if out == nil {
-		return []chunk{doc}
+		return []chunk{doc}, chunk{}
 	}
-	return out
+	return out, frame
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
@@ -110,18 +135,22 @@ var yamlLine = regexp.MustCompile(`line (\d+): `)
 func (in *input) yamlChunk(c chunk) {
 	object, err := yaml.YAMLToJSONStrict(c.text)
 	if err != nil {
-		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
-		line := c.line
-		if m := yamlLine.FindStringSubmatchIndex(text); m != nil {
-			if n, err := strconv.Atoi(text[m[2]:m[3]]); err == nil {
-				line = c.line + n - 1
-			}
-			text = text[m[1]:]
-		}
-		in.bad(Problem{c.file, line, "this is not YAML: " + text, "correct it, or dump again with kubectl get … -o yaml"})
+		in.notYAML(c, err)
 		return
 	}
 	in.object(c, object)
+}
+
+func (in *input) notYAML(c chunk, err error) {
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
+	line := c.line
+	if m := yamlLine.FindStringSubmatchIndex(text); m != nil {
+		if n, err := strconv.Atoi(text[m[2]:m[3]]); err == nil {
+			line = c.line + n - 1
+		}
+		text = text[m[1]:]
+	}
+	in.bad(Problem{c.file, line, "this is not YAML: " + text, "correct it, or dump again with kubectl get … -o yaml"})
 }
 
 // readJSON reads one JSON value after the other. The items of a list are chunks of their own.
@@ -251,6 +280,11 @@ func (in *input) object(c chunk, object []byte) {
 	}
 	in.objects++
 	in.kinds[head.Kind]++
+	if key := c.file + " " + head.Kind + " " + head.Metadata.Namespace + "/" + head.Metadata.Name; !in.written[key] {
+		in.written[key] = true
+	} else {
+		in.again[c.file]++
+	}
 	for _, o := range slices.Clone(in.mirror.seen) {
 		for _, wrong := range nonsense(o) {
 			in.bad(Problem{c.file, c.line, name + ": " + wrong, "correct it"})

@@ -92,6 +92,7 @@ func (in *input) fill(ctx context.Context, o Options) (model.World, error) {
 	}
 	w = in.world()
 	in.ready(w)
+	in.absent(w, len(o.Without) > 0)
 	in.namespaces(w)
 	if err := in.without(w, o.Without); err != nil {
 		return model.World{}, err
@@ -218,6 +219,34 @@ func (in *input) classes(w model.World) error {
 		w = in.world() // two pools may name it
 	}
 	return nil
+}
+
+// absent says which kinds of objects a dump is without that would matter. A scenario leaves them out on purpose.
+func (in *input) absent(w model.World, leaving bool) {
+	if in.kinds["Node"] == 0 {
+		return // not a dump of a cluster, but what somebody wrote
+	}
+	var none []string
+	if len(w.Daemons) == 0 && len(w.Pools) > 0 {
+		none = append(none, "daemonsets (what they take of each new machine)")
+	}
+	ours := func(n model.Node) bool { return n.Labels[model.LabelPool] != "" }
+	if len(w.Claims) == 0 && slices.ContainsFunc(w.Nodes, ours) {
+		none = append(none, "nodeclaims (machines on their way)")
+	}
+	if len(w.PDBs) == 0 && leaving {
+		none = append(none, "poddisruptionbudgets (who may not leave)")
+	}
+	if len(none) > 0 {
+		in.note("not in the input, and so taken not to exist: " + strings.Join(none, ", "))
+	}
+	spaces := map[string]bool{}
+	for i := range w.Pods {
+		spaces[w.Pods[i].Namespace] = true
+	}
+	if len(spaces) == 1 {
+		in.note(fmt.Sprintf("all pods are in namespace %s: dump with -A, or the room that others take counts as free", w.Pods[0].Namespace))
+	}
 }
 
 // ready takes pools and classes for ready that no controller has looked at: a file that a person wrote has no status.

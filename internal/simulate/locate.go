@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,13 +24,14 @@ func (in *input) misread(c chunk, object []byte, err error) {
 		in.bad(Problem{c.file, c.line, err.Error(), "correct it"})
 		return
 	}
-	kind, name := "object", ""
+	kind, name := "", ""
 	if m, ok := tree.(map[string]any); ok {
 		kind, _ = m["kind"].(string)
 		if meta, ok := m["metadata"].(map[string]any); ok {
 			name, _ = meta["name"].(string)
 		}
 	}
+	what := cmp.Or(strings.TrimSpace(kind+" "+name), "an object")
 	check := func() error {
 		text, err := json.Marshal(tree)
 		if err != nil {
@@ -41,10 +43,10 @@ func (in *input) misread(c chunk, object []byte, err error) {
 	for range maxCulprits {
 		p, value := culprit(spec(tree), err.Error(), check)
 		if len(p) == 0 {
-			in.bad(Problem{c.file, c.line, strings.TrimSpace(kind+" "+name) + ": " + err.Error(), "correct it"})
+			in.bad(Problem{c.file, c.line, what + ": " + err.Error(), "correct it"})
 			return
 		}
-		in.bad(Problem{c.file, in.lineOf(c, p), fmt.Sprintf("%s: %s: %s", strings.TrimSpace(kind+" "+name), p, plainly(err.Error(), value)), "correct the value, or take the field away"})
+		in.bad(Problem{c.file, in.lineOf(c, p), fmt.Sprintf("%s: %s: %s", what, p, plainly(err.Error(), value)), "correct the value, or take the field away"})
 		if err = check(); err == nil {
 			return
 		}

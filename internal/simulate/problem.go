@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,9 +21,9 @@ type Problem struct {
 
 // String prints "file:12: what is wrong; what to do".
 func (p Problem) String() string {
-	s := p.What
+	s := oneLine(p.What)
 	if p.Do != "" {
-		s += "; " + p.Do
+		s += "; " + oneLine(p.Do)
 	}
 	switch {
 	case p.Line > 0:
@@ -31,6 +32,26 @@ func (p Problem) String() string {
 		return p.File + ": " + s
 	}
 	return s
+}
+
+// longest bounds what of a file is shown in one problem.
+const longest = 400
+
+// oneLine shows what a terminal would not take for a letter, and cuts what nobody would read.
+func oneLine(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case i > longest:
+			return b.String() + "…"
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
 }
 
 // Invalid is the error for input that makes no sense: everything that is wrong with it, in the order of the input.

@@ -40,21 +40,24 @@ type input struct {
 	objects int             // of the API, that were looked at
 	kinds   map[string]int  // how many of each kind
 	ignored map[string]int  // kinds that no decider looks at, and how many of each
+	written map[string]bool // objects of the API, by file, kind and name
+	again   map[string]int  // by file: objects that it has more than once
 
 	text textWorld // what scenarios say that the mirror cannot hold, and where they say what
 }
 
 // read reads all files into one world: an object in a later file takes the place of the same object in an earlier one.
 func read(files []File) (*input, error) {
-	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld()}
+	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld()}
 	var err error
 	if in.reader, err = apikube.NewReader(in.mirror); err != nil {
 		return nil, err
 	}
 	in.mirror.Begin()
 	for _, f := range files {
-		if len(strings.TrimSpace(string(f.Text))) == 0 {
-			in.bad(Problem{File: f.Name, What: "there is nothing in it", Do: "did the command that wrote it fail?"})
+		var wrong Problem
+		if f.Text, wrong = plainText(f); wrong.What != "" {
+			in.bad(wrong)
 			continue
 		}
 		switch formatOf(f) {
@@ -72,6 +75,11 @@ func read(files []File) (*input, error) {
 	}
 	for _, d := range in.doubts {
 		in.note(d.String())
+	}
+	for _, f := range files {
+		if n := in.again[f.Name]; n > 0 {
+			in.note(fmt.Sprintf("%s has %s more than once: what stands last counts", f.Name, count(n, "object")))
+		}
 	}
 	byPlace(in.problems, files)
 	if len(in.ignored) > 0 {
@@ -102,7 +110,7 @@ func formatOf(f File) format {
 	for line := range strings.Lines(string(f.Text)) {
 		line = strings.TrimRight(line, "\r\n")
 		switch s := strings.TrimSpace(line); {
-		case s == "" || s[0] == '#':
+		case s == "" || s[0] == '#' || sayings.MatchString(line):
 		case s[0] == '{' || s[0] == '[':
 			return asJSON
 		case yamlStart.MatchString(line):

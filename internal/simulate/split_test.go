@@ -48,7 +48,11 @@ func objectsOf(t *rapid.T, f File) []string {
 		return out
 	}
 	for _, d := range documents(f) {
-		for _, c := range items(d) {
+		chunks, frame := items(d)
+		if frame.file != "" && bytes.Count(frame.text, []byte{'\n'}) != bytes.Count(d.text, []byte{'\n'}) {
+			t.Fatalf("%s: the frame has not the lines of the document:\n%s", f.Name, frame.text)
+		}
+		for _, c := range chunks {
 			text, err := yaml.YAMLToJSONStrict(c.text)
 			if err != nil {
 				t.Fatalf("%s: %v in\n%s", f.Name, err, c.text)

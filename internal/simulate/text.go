@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"regexp"
@@ -43,14 +42,20 @@ func newTextWorld() textWorld {
 
 // readText reads a world in the notation of worldtext, or a scenario: comment, command, world, "----", answer.
 func (in *input) readText(f File) {
-	lines := strings.Split(string(bytes.ReplaceAll(f.Text, []byte("\r\n"), []byte("\n"))), "\n")
+	lines := strings.Split(string(f.Text), "\n")
 	scenario := false
 	if i := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == answerLine }); i >= 0 {
 		lines, scenario = lines[:i], true
 	}
-	if at := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" }); at >= 0 && kubectlTable.MatchString(lines[at]) {
-		in.bad(Problem{f.Name, at + 1, "this is a table for people", "dump with kubectl get … -o yaml"})
-		return
+	if at := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) != "" }); at >= 0 {
+		switch {
+		case kubectlTable.MatchString(lines[at]):
+			in.bad(Problem{f.Name, at + 1, "this is a table for people", "dump with kubectl get … -o yaml"})
+			return
+		case failure.MatchString(lines[at]):
+			in.bad(Problem{f.Name, at + 1, "kubectl failed: " + strings.TrimSpace(lines[at]), "dump again"})
+			return
+		}
 	}
 	first := true
 	for i, line := range lines {

@@ -271,6 +271,37 @@ func TestEventsAreSaidOnceAndNeverHoldUp(t *testing.T) {
 	})
 }
 
+// TestManyWaitingPodsFloodNobody announces every ten seconds why each of thousands of pods waits; only how many offerings are left changes.
+func TestManyWaitingPodsFloodNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := map[string]int{}
+		a := announceWith(func(_ context.Context, e *corev1.Event) error { told[e.InvolvedObject.Name]++; return nil })
+		const pods, rounds = 10_000, 60
+		for round := range rounds {
+			for i := range pods {
+				a.announce(kube.Event{About: model.Pod{Namespace: "d", Name: fmt.Sprint("p", i)}, Reason: "FailedScheduling", Type: kube.Warning,
+					Message: fmt.Sprintf("nodepool %q: limits: spent (offerings: unavailable removed %d)", "general", round)}, time.Now())
+			}
+			if len(a.said) > eventMemory {
+				t.Fatalf("%d events are remembered", len(a.said))
+			}
+			time.Sleep(10 * time.Second)
+		}
+		synctest.Wait()
+		a.close()
+		all := 0
+		for name, n := range told {
+			all += n
+			if n > 2 { // in ten minutes
+				t.Errorf("pod %s was told %d times", name, n)
+			}
+		}
+		if most := rounds*10*eventRate + eventBurst + 1; all > most || all < most/2 {
+			t.Errorf("%d events were published, want at most %d and not many fewer", all, most)
+		}
+	})
+}
+
 func TestLongMessagesAreCutBetweenCharacters(t *testing.T) {
 	for _, s := range []string{"short", strings.Repeat("a", messageLimit), strings.Repeat("a", messageLimit+1), strings.Repeat("é", messageLimit)} {
 		got := shorten(s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -118,9 +119,14 @@ func (r *Reader) stranger(gvk schema.GroupVersionKind) error {
 	if gvk.Kind == "" || gvk.Version == "" {
 		return errors.New("no apiVersion or no kind: is this a Kubernetes object?")
 	}
-	ours := gvk.Group == apis.Group || gvk.Group == v1beta1.Group
+	// The core group has one version for ever; of others, a cluster may serve older or newer ones.
+	ours := gvk.Group == apis.Group || gvk.Group == v1beta1.Group || gvk.Group == ""
 	for _, known := range r.kinds {
-		if ours && known.GroupKind() == gvk.GroupKind() {
+		switch {
+		case known.Group != gvk.Group || !strings.EqualFold(known.Kind, gvk.Kind):
+		case known.Kind != gvk.Kind:
+			return fmt.Errorf("there is no kind %q: want %q", gvk.Kind, known.Kind)
+		case ours:
 			return fmt.Errorf("%s is not served any more: want %s", gvk.GroupVersion(), known.GroupVersion())
 		}
 	}

@@ -3,6 +3,7 @@ package apikube
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +24,7 @@ import (
 // Limits of events: they are for people, and must never hold up or flood anything.
 const (
 	eventQueue   = 512  // waiting to be published; more are dropped
-	eventMemory  = 4096 // equal events remembered; when full, memory starts afresh and some may be said again
+	eventMemory  = 8192 // equal events remembered; more than are published while one is kept quiet, so that it is full for moments only
 	eventRate    = 20   // published per second, after a burst
 	eventBurst   = 100
 	eventTimeout = 5 * time.Second
@@ -82,6 +83,21 @@ func (a *announcer) run(ctx context.Context) {
 // Announce implements kube.Store.
 func (s *Store) Announce(e kube.Event) { s.events.announce(e, time.Now()) }
 
+// sameness is what makes events equal. Why a pod goes nowhere is told with numbers (how many offerings each constraint removed) that
+// change with every offering that is sold out: they make no news.
+func sameness(about corev1.ObjectReference, e kube.Event) string {
+	message := e.Message
+	if e.Reason == "FailedScheduling" {
+		message = strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}, message)
+	}
+	return strings.Join([]string{about.Kind, about.Namespace, about.Name, string(about.UID), e.Reason, message}, "\x00")
+}
+
 // announce queues the event unless an equal one was queued a short while ago or the queue is full.
 func (a *announcer) announce(e kube.Event, now time.Time) {
 	if e.About == nil {
@@ -92,21 +108,23 @@ func (a *announcer) announce(e kube.Event, now time.Time) {
 		window = quietScheduling
 	}
 	about := reference(e.About)
-	key := strings.Join([]string{about.Kind, about.Namespace, about.Name, string(about.UID), e.Reason, e.Message}, "\x00")
+	key := sameness(about, e)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if now.Before(a.said[key]) {
 		return
 	}
-	select {
-	case a.queue <- e:
-	default:
-		return
+	if len(a.said) >= eventMemory {
+		maps.DeleteFunc(a.said, func(_ string, until time.Time) bool { return !now.Before(until) })
 	}
 	if len(a.said) >= eventMemory {
-		clear(a.said)
+		return
 	}
-	a.said[key] = now.Add(window)
+	select {
+	case a.queue <- e:
+		a.said[key] = now.Add(window)
+	default:
+	}
 }
 
 // event builds the API's object. n keeps names apart within one process and moment.
