@@ -158,7 +158,8 @@ make one world; an object in a later file takes the place of its namesake in an 
 }
 
 func explainCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "explain", Short: "Say why something is as it is"}
+	cmd := &cobra.Command{Use: "explain", Short: "Say why something is as it is",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(explainPodCommand())
 	return cmd
 }
@@ -187,7 +188,7 @@ func explainPodCommand() *cobra.Command {
 			}
 			text, ok := a.Explain(model.PodKey{Namespace: ns, Name: name})
 			if !ok {
-				return fmt.Errorf("there is no pod %s/%s in the input", ns, name)
+				return fmt.Errorf("there is no pod %s/%s in the input%s", ns, name, a.Namesakes(name))
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/spell"
 )
 
 // Usage returns the help text: every option by group, with its environment names and default.
@@ -31,34 +33,8 @@ func Usage() string {
 	return b.String()
 }
 
-// nearest returns the name with the smallest edit distance to s, the first of equals.
+// nearest returns the name that looks most like s, the first of equals.
 func nearest(s string, names []string) string {
-	best, least := "", -1
-	for _, n := range names {
-		if d := distance(strings.ToLower(s), strings.ToLower(n)); least < 0 || d < least {
-			best, least = n, d
-		}
-	}
+	best, _ := spell.Nearest(s, names)
 	return best
-}
-
-// distance counts the insertions, deletions and replacements between two strings. O(len(a)·len(b)).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

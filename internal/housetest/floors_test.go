@@ -15,6 +15,7 @@ var floors = []struct {
 	why    string
 }{
 	{"model", 0, nil, "nouns; everybody imports them, they import nobody"},
+	{"internal/spell", 0.5, nil, "letters, and nothing of ours"},
 	{"internal/require", 0.5, nil, "label algebra over model"},
 	{"internal/worldtext", 0.6, nil, "how people write small worlds"},
 	{"internal/workload", 0.7, nil, "worlds for benchmarks and large tests"},

@@ -31,6 +31,20 @@ func (a Answer) Explain(key model.PodKey) (text string, ok bool) {
 	return b.String(), true
 }
 
+// Namesakes says in which namespaces there is a pod of the name, as the rest of a sentence: "; there is shop/web", or "".
+func (a Answer) Namesakes(name string) string {
+	var there []string
+	for _, p := range a.World.Pods {
+		if p.Name == name {
+			there = append(there, p.Key().String())
+		}
+	}
+	if len(there) == 0 {
+		return ""
+	}
+	return "; there is " + some(there, maxNamed)
+}
+
 // planned prints what the plan says about a pod, and whether it says anything.
 func (a Answer) planned(b *strings.Builder, key model.PodKey) bool {
 	for _, n := range a.Plan.Fits {

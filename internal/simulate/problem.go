@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/spell"
 )
 
 // maxProblems bounds how many problems are told at once; the rest is counted. More than a screen nobody reads.
@@ -81,33 +83,11 @@ func count(n int, noun string) string {
 
 // nearest returns the word that looks most like the given one, or "" when none looks alike.
 func nearest(word string, list []string) string {
-	best, at := "", max(2, len(word)/3)+1
-	for _, w := range slices.Sorted(slices.Values(list)) {
-		if d := distance(strings.ToLower(word), strings.ToLower(w)); d < at {
-			best, at = w, d
-		}
+	best, changes := spell.Nearest(word, slices.Sorted(slices.Values(list)))
+	if changes > max(2, len(word)/3) {
+		return ""
 	}
 	return best
-}
-
-// distance counts the letters to insert, delete or replace. O(len(a) × len(b)).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := before
-			if a[i] != b[j] {
-				d = 1 + min(before, row[j], row[j+1])
-			}
-			before, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
 
 // byPlace orders problems of one file by line; files keep their order.

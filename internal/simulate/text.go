@@ -9,6 +9,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/spell"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -143,7 +144,7 @@ func advise(line string, words []string, what string) string {
 	}
 	if m := unknownField.FindStringSubmatch(what); m != nil {
 		for _, f := range slices.Sorted(slices.Values(fieldWords())) {
-			if distance(m[1], f) > 2 {
+			if spell.Distance(m[1], f) > 2 {
 				continue
 			}
 			// The parser is the judge of what a noun may have.
