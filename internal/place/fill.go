@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -23,7 +24,8 @@ type filler struct {
 	used   []int // per group, in the machine being filled
 	room   vec
 	need   vec
-	per    []float64 // one over room
+	float  []float64 // room
+	at     []int32   // per group used: its load
 	active []int32
 }
 
@@ -58,7 +60,7 @@ func (p *packer) fill(want []int, worth []int64) *draft {
 			if best < 0 || patterns[best].known && f.goes(&patterns[best]) {
 				break
 			}
-			patterns[best] = f.pattern(int(f.tries[best]))
+			f.build(&patterns[best], int(f.tries[best]))
 			if p.steps < 0 {
 				p.cut = true
 				return p.settle(d, want)
@@ -90,8 +92,10 @@ func (f *filler) buy(d *draft, pt *pattern) {
 		times = min(times, f.left[l.group]/l.n)
 	}
 	times = max(1, f.limits[c.seller].times(c.cost, times))
+	loads := slices.Clone(pt.loads)
+	slices.SortFunc(loads, func(a, b load) int { return cmp.Compare(a.group, b.group) })
 	for range times {
-		d.bins = append(d.bins, bin{pt.choice, pt.loads})
+		d.bins = append(d.bins, bin{pt.choice, loads})
 	}
 	f.limits[c.seller].take(c.cost, times)
 	for _, l := range pt.loads {
@@ -115,7 +119,7 @@ func (p *packer) newFiller(want []int, worth []int64) *filler {
 	dims := len(p.choices[0].room)
 	f := &filler{packer: p, left: slices.Clone(want), limits: p.remaining(nil), worth: worth,
 		n: make([]int32, p.knots), lim: make([]int32, p.knots), mark: make([]int, p.knots), used: make([]int, len(want)),
-		room: make(vec, dims), need: make(vec, dims), per: make([]float64, dims)}
+		room: make(vec, dims), need: make(vec, dims), float: make([]float64, dims), at: make([]int32, len(want))}
 	p.arranged(want)
 	f.layLanes()
 	for m := range f.lanes {
@@ -127,11 +131,11 @@ func (p *packer) newFiller(want []int, worth []int64) *filler {
 	return f
 }
 
-// pattern fills one machine of a choice, and finds the cheapest choice that holds it.
-func (f *filler) pattern(ci int) pattern {
+// build fills one machine of a choice, and finds the cheapest choice that holds it.
+func (f *filler) build(pt *pattern, ci int) {
 	f.now++
 	copy(f.room, f.choices[ci].room)
-	out := pattern{known: true, choice: ci}
+	*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
 	market := f.lay.marketOf[ci]
 	lanes := f.lanes[market]
 	f.active = f.active[:0]
@@ -143,31 +147,29 @@ func (f *filler) pattern(ci int) pattern {
 		if g < 0 {
 			break
 		}
-		f.put(g, k)
-		out.worth += f.worth[g] * int64(k)
-		if i := slices.IndexFunc(out.loads, func(l load) bool { return l.group == g }); i >= 0 {
-			out.loads[i].n += k
-		} else {
-			out.loads = append(out.loads, load{g, k})
+		if f.used[g] == 0 {
+			f.at[g] = int32(len(pt.loads))
+			pt.loads = append(pt.loads, load{group: g})
 		}
+		pt.loads[f.at[g]].n += k
+		pt.worth += f.worth[g] * int64(k)
+		f.put(g, k)
 	}
-	slices.SortFunc(out.loads, func(a, b load) int { return cmp.Compare(a.group, b.group) })
 	for r, v := range f.choices[ci].room {
 		f.need[r] = v - f.room[r]
 	}
-	for _, l := range out.loads {
+	for _, l := range pt.loads {
 		f.used[l.group] = 0
 	}
 	for _, other := range f.lay.markets[market].choices {
 		if c := &f.choices[other]; c.room.covers(f.need) && f.limits[c.seller].covers(c.cost) {
-			out.choice = int(other)
+			pt.choice = int(other)
 			break
 		}
 	}
-	if c := &f.choices[out.choice]; !f.limits[c.seller].covers(c.cost) {
-		return pattern{known: true, choice: ci}
+	if c := &f.choices[pt.choice]; !f.limits[c.seller].covers(c.cost) {
+		*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
 	}
-	return out
 }
 
 // put loads k pods of a group.
@@ -190,20 +192,23 @@ func (f *filler) next(lanes []lane) (best, many int) {
 	best = -1
 	score := -1.0
 	for r, v := range f.room {
-		f.per[r] = 1 / float64(max(v, 1))
+		f.float[r] = float64(v)
 	}
 	keep := f.active[:0]
 	for _, li := range f.active {
-		g, have := f.largest(&lanes[li])
+		l := &lanes[li]
+		g, have := f.largest(l)
 		if g < 0 {
 			continue // and later ones neither: room only shrinks
 		}
 		keep = append(keep, li)
-		share := 0.0
-		for r, s := range f.sizes[g] {
-			share = max(share, float64(s)*f.per[r])
+		times := math.MaxFloat64 // as often as it would go into the room
+		for r, one := range l.rows[l.row].inverse {
+			if x := f.float[r] * one; x < times {
+				times = x
+			}
 		}
-		if v := float64(f.worth[g]) / share * (1 + bonus*share); v > score {
+		if v := float64(f.worth[g]) * (times + bonus); v > score {
 			best, many, score = g, have, v
 		}
 	}

@@ -19,7 +19,8 @@ type layout struct {
 	marketOf []int32   // per choice
 	takers   [][]int32 // per kind: the markets that take it
 	order    []int32   // groups, in the order in which lanes list them
-	bucket   []int8    // per group: memory per core
+	inverse  [][]float64
+	bucket   []int8 // per group: memory per core
 }
 
 // market is the choices that take the same kinds.
@@ -37,8 +38,10 @@ type lane struct {
 
 // row is groups of one size.
 type row struct {
-	size   vec
-	groups []int32
+	size vec
+	// inverse is one over size; very large where size is nothing.
+	inverse []float64
+	groups  []int32
 }
 
 // arranged returns the layout of the packer. O(choices + groups log groups) once.
@@ -74,6 +77,17 @@ func (p *packer) arranged(want []int) *layout {
 	}
 	for m := range l.markets {
 		l.markets[m].tries = p.pickTries(l.markets[m].choices)
+	}
+	l.inverse = make([][]float64, len(p.sizes))
+	flat := make([]float64, len(p.sizes)*len(p.choices[0].room))
+	for g, v := range p.sizes {
+		l.inverse[g], flat = flat[:len(v):len(v)], flat[len(v):]
+		for r, x := range v {
+			l.inverse[g][r] = math.MaxFloat32
+			if x > 0 {
+				l.inverse[g][r] = 1 / float64(x)
+			}
+		}
 	}
 	machines := make([]int, len(want))
 	for g, n := range want {
@@ -151,7 +165,7 @@ func (f *filler) layLanes() {
 			}
 			l := &f.lanes[m][*i-1]
 			if n := len(l.rows); n == 0 || !slices.Equal(l.rows[n-1].size, f.sizes[g]) {
-				l.rows = append(l.rows, row{size: f.sizes[g]})
+				l.rows = append(l.rows, row{size: f.sizes[g], inverse: f.lay.inverse[g]})
 			}
 			r := &l.rows[len(l.rows)-1]
 			r.groups = append(r.groups, g)

@@ -118,14 +118,17 @@ func (p *packer) spend(n int) bool {
 	return true
 }
 
-// Bounds of the portfolio. Where there is much to pack, one guide is close to the best and the others are not worth their time.
+// Bounds of the portfolio, in steps. Each part of the search gets a little whatever the size of the input and a little per pod, so
+// that few pods are looked at thoroughly and many in a time that grows as they do.
 const (
-	fewPods     = 600
-	thorough    = 400_000 // steps that the exact search may take
+	thorough    = 400_000 // for the exact search where there are few pods
+	fewPods     = 600     // pods of which the exact search gets half of that
+	learn       = 10_000  // for learning what pods are worth, beyond the first lessons
 	greedyShare = 8       // the part of the budget that the packing users know may take
 	hopeless    = 500_000 // groups × choices from which on it would not get through with that
-	polish      = 20_000  // steps for making one draft cheaper, and more per pod
+	polish      = 20_000  // for making one draft cheaper
 	polishPod   = 4
+	manyPods    = 10_000 // beyond which drafts get no more polish
 )
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
@@ -134,25 +137,11 @@ func (p *packer) pack(want []int) *draft {
 	for _, n := range want {
 		total += n
 	}
-	budget := thorough
-	if total > fewPods {
-		budget = polish
-	}
-	if d := p.exact(want, min(p.steps/2, budget)); d != nil {
+	if d := p.exact(want, min(p.steps/2, max(polish, thorough/(fewPods+total)*fewPods))); d != nil {
 		return d
 	}
-	guide := p.shadow(want)
-	best := p.fill(want, guide)
-	if total <= fewPods {
-		all := p.worths(want)
-		for _, worth := range all {
-			if d := p.fill(want, worth); d.better(best) {
-				best = d
-			}
-		}
-		guide = all[1]
-	}
-	best = p.frugally(polish+polishPod*min(total, 10_000), func(q *packer) *draft { return q.improve(best, want, guide) })
+	best, guide := p.learned(want, learn)
+	best = p.frugally(polish+polishPod*min(total, manyPods), func(q *packer) *draft { return q.improve(best, want, guide) })
 	if len(want)*len(p.choices) > hopeless {
 		return best
 	}
@@ -334,67 +323,4 @@ func (p *packer) greedy(want []int) *draft {
 		}
 	}
 	return p.settle(d, want)
-}
-
-// worths returns price guides: what one pod of each group is worth, in 1024ths of a micro-dollar. The first is its share of
-// the best machine filled with its like without end, the second the same when only the waiting ones count.
-func (p *packer) worths(want []int) [][]int64 {
-	out := [][]int64{make([]int64, len(want)), make([]int64, len(want))}
-	for g, n := range want {
-		if n == 0 {
-			continue
-		}
-		for ci := range p.choices {
-			c := &p.choices[ci]
-			if !c.takes.has(p.kind[g]) {
-				continue
-			}
-			k := int64(c.room.times(p.sizes[g], 1<<20))
-			if k == 0 {
-				continue
-			}
-			for i, per := range []int64{k, min(k, int64(n))} {
-				if v := max(c.price, 1) * 1024 / per; out[i][g] == 0 || v < out[i][g] {
-					out[i][g] = max(v, 1)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// shadowSteps is how many ways to split the price of machines between cpu and memory are tried.
-const shadowSteps = 64
-
-// shadow is another guide: prices of cpu and memory at which no machine holds more than it costs, chosen so that the
-// waiting pods are worth as much as possible (the dual of buying by the slice).
-func (p *packer) shadow(want []int) []int64 {
-	const cpu, memory = 0, 1 // columns of vec
-	out := make([]int64, len(want))
-	most, sum := -1.0, [2]float64{}
-	for _, c := range p.choices {
-		if x := float64(c.price) / float64(max(c.room[cpu], 1)); most < 0 || x < most {
-			most = x
-		}
-	}
-	for g, n := range want {
-		sum[0] += float64(n) * float64(p.sizes[g][cpu])
-		sum[1] += float64(n) * float64(p.sizes[g][memory])
-	}
-	best := -1.0
-	for i := range shadowSteps + 1 {
-		u, v := most*float64(i)/shadowSteps, -1.0
-		for _, c := range p.choices {
-			if x := max(0, (float64(c.price)-u*float64(c.room[cpu]))/float64(max(c.room[memory], 1))); v < 0 || x < v {
-				v = x
-			}
-		}
-		if w := u*sum[0] + v*sum[1]; w > best {
-			best = w
-			for g := range want {
-				out[g] = max(1, int64(1024*(u*float64(p.sizes[g][cpu])+v*float64(p.sizes[g][memory]))))
-			}
-		}
-	}
-	return out
 }
