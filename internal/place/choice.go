@@ -2,7 +2,6 @@ package place
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
@@ -30,9 +29,12 @@ func newChoices(tier []*seller, groups []*form) []choice {
 			all = append(all, s.kinds(choice{seller: s.id, free: fi}, f, groups)...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b choice) int {
+	byPrice := func(a, b choice) int {
 		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.seller, b.seller), cmp.Compare(a.free, b.free), cmp.Compare(a.item, b.item))
-	})
+	}
+	if !slices.IsSortedFunc(all, byPrice) { // those of one seller and flavour are
+		slices.SortFunc(all, byPrice)
+	}
 	return prune(all)
 }
 
@@ -53,49 +55,30 @@ func flavours(id int, groups []*form) []require.Set {
 	return out
 }
 
-// kinds groups the offerings of one seller and flavour by what they hold and whom they accept, keeping the cheapest.
+// kinds lists what one seller can sell to the forms that agree with a flavour.
 func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choice {
-	n := len(s.shelf.items)
-	masks := make([]set, n)
+	n, words := len(s.shelf.items), (len(groups)+63)/64
+	masks, flat := make([]set, n), make(set, n*words)
 	for gi, g := range groups {
 		l := g.lots[like.seller]
 		if l == nil || l.ok.first() < 0 || !l.free.Contains(flavour) {
 			continue
 		}
-		s.affordable(l).each(func(i int) {
-			if masks[i] == nil {
-				masks[i] = newSet(len(groups))
-			}
+		ok := s.affordable(l)
+		for i := ok.first(); i >= 0; i = ok.next(i + 1) {
+			masks[i] = flat[i*words : (i+1)*words : (i+1)*words]
 			masks[i].add(gi)
-		})
+		}
 	}
-	var out []choice
-	seen := map[string]bool{}
-	var key []byte
+	out := make([]choice, 0, n)
 	for i, m := range masks {
 		if m == nil {
 			continue
 		}
 		c := like
 		c.item, c.price, c.room, c.cost, c.takes = i, int64(s.shelf.items[i].o.Price), s.room[i], s.cost[i], m
-		key = key[:0]
-		for _, v := range c.room {
-			key = binary.LittleEndian.AppendUint64(key, uint64(v))
-		}
-		for _, v := range c.cost {
-			key = binary.LittleEndian.AppendUint64(key, uint64(v))
-		}
-		for _, v := range m {
-			key = binary.LittleEndian.AppendUint64(key, v)
-		}
-		if seen[string(key)] && len(s.choosy) == 0 {
+		if len(s.choosy) > 0 && !s.diverse(&c, masks) {
 			continue
-		}
-		seen[string(key)] = true
-		if len(s.choosy) > 0 {
-			if !s.diverse(&c, masks) {
-				continue
-			}
 		}
 		out = append(out, c)
 	}
@@ -208,22 +191,39 @@ func (s *seller) adds(company []int, j int) bool {
 	return false
 }
 
+// pruneBlock is how many choices are looked at together when one is sought that beats another.
+const pruneBlock = 32
+
 // prune drops choices that another one beats: as cheap, as roomy, accepting as much, taking no more of the limits. The
 // input is sorted by price; of equals the first stays.
 func prune(all []choice) []choice {
-	var out []choice
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]choice, 0, len(all)/4+1)
+	var most []vec // per block of out: the most of each amount that any of them has room for
 next:
-	for _, c := range all {
-		for i := range out {
-			o := &out[i]
-			if o.room[0] < c.room[0] {
-				continue // most are refused by this alone
+	for ci := range all {
+		c := &all[ci]
+		for b := len(most) - 1; b >= 0; b-- { // what is about as dear is about as large
+			if !most[b].covers(c.room) {
+				continue
 			}
-			if o.seller == c.seller && o.room.covers(c.room) && c.cost.covers(o.cost) && c.takes.within(o.takes) && (o.free == c.free || o.free == 0) {
-				continue next
+			for i := b * pruneBlock; i < min((b+1)*pruneBlock, len(out)); i++ {
+				o := &out[i]
+				if o.room.covers(c.room) && o.seller == c.seller && c.cost.covers(o.cost) && c.takes.within(o.takes) && (o.free == c.free || o.free == 0) {
+					continue next
+				}
 			}
 		}
-		out = append(out, c)
+		if len(out)%pruneBlock == 0 {
+			most = append(most, c.room.clone())
+		}
+		last := most[len(most)-1]
+		for r, v := range c.room {
+			last[r] = max(last[r], v)
+		}
+		out = append(out, *c)
 	}
 	return out
 }

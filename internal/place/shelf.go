@@ -2,8 +2,8 @@ package place
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
@@ -33,6 +33,9 @@ type column struct {
 	values []string // sorted
 	sets   []set    // which items have (or may have) the value
 	absent set
+	// While the column is being filled: where a value stands, and the one that was noted last.
+	at   map[string]int
+	last int
 }
 
 // regional is the zone value of offerings outside zones.
@@ -65,71 +68,124 @@ func newShelf(cat model.Catalog) *shelf {
 		}
 	}
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
-	s.all, s.available = newSet(len(s.items)), newSet(len(s.items))
-	values := map[string]map[string]set{}
-	ofType := map[*model.InstanceType][]int{}
+	n := len(s.items)
+	s.all, s.available = newSet(n), newSet(n)
+	b := &shelver{s: s, columns: map[string]*column{}, of: make([][]int32, len(cat.Types))}
+	types, zones, kinds := b.column(model.LabelInstanceType), b.column(model.LabelZone), b.column(model.LabelCapacityType)
+	flat := make([]int32, n)
+	for ti := range cat.Types {
+		k := len(cat.Types[ti].Offerings)
+		b.of[ti], flat = flat[:0:k], flat[k:]
+	}
 	for i, it := range s.items {
 		s.all.add(i)
 		if it.o.Available {
 			s.available.add(i)
 		}
-		ofType[it.t] = append(ofType[it.t], i)
+		b.of[it.typ] = append(b.of[it.typ], int32(i))
+		b.note(zones, it.o.Zone, i)
+		b.note(kinds, it.o.CapacityType, i)
 		for k, v := range it.o.Labels {
-			s.note(values, require.Key(k), v, i)
-		}
-		s.note(values, model.LabelInstanceType, it.o.Type, i)
-		s.note(values, model.LabelZone, it.o.Zone, i)
-		s.note(values, model.LabelCapacityType, it.o.CapacityType, i)
-	}
-	for t, items := range ofType {
-		s.noteType(values, t, items)
-	}
-	for k, m := range values {
-		c := &column{values: slices.Sorted(maps.Keys(m)), absent: slices.Clone(s.all)}
-		for _, v := range c.values {
-			c.sets = append(c.sets, m[v])
-			for w := range c.absent {
-				c.absent[w] &^= m[v][w]
+			if k != model.LabelZone || v != it.o.Zone {
+				b.note(b.column(require.Key(k)), v, i)
 			}
 		}
-		s.keys[k] = c
+	}
+	for ti, items := range b.of {
+		t := &cat.Types[ti]
+		for _, i := range items {
+			b.note(types, s.items[i].o.Type, int(i))
+		}
+		b.noteType(t, items)
+	}
+	for k, c := range b.columns {
+		if len(c.values) > 0 {
+			c.finish(s.all)
+			s.keys[k] = c
+		}
 	}
 	return s
 }
 
+// shelver fills the columns of a shelf.
+type shelver struct {
+	s       *shelf
+	columns map[string]*column
+	of      [][]int32 // per type: its items
+	spare   set       // to cut sets from
+}
+
+func (b *shelver) column(key string) *column {
+	c := b.columns[key]
+	if c == nil {
+		c = &column{at: map[string]int{}}
+		b.columns[key] = c
+	}
+	return c
+}
+
+// note adds item i to those that have the value.
+func (b *shelver) note(c *column, v string, i int) {
+	if c.last >= len(c.values) || c.values[c.last] != v {
+		at, ok := c.at[v]
+		if !ok {
+			words := len(b.s.all)
+			if len(b.spare) < words {
+				b.spare = make(set, max(words, min(words*len(b.of), shelverBlock)))
+			}
+			at = len(c.values)
+			c.at[v] = at
+			c.values, c.sets = append(c.values, v), append(c.sets, b.spare[:words:words])
+			b.spare = b.spare[words:]
+		}
+		c.last = at
+	}
+	c.sets[c.last].add(i)
+}
+
+// shelverBlock is how many words of sets are allocated at once, at most.
+const shelverBlock = 4096
+
 // noteType notes what all offerings of a type share. An offering's own labels win over its type's.
-func (s *shelf) noteType(values map[string]map[string]set, t *model.InstanceType, items []int) {
+func (b *shelver) noteType(t *model.InstanceType, items []int32) {
 	for k, v := range require.Normalise(t.Labels) {
 		switch k {
 		case model.LabelInstanceType, model.LabelZone, model.LabelCapacityType:
 			continue
 		}
+		c := b.column(k)
 		for _, i := range items {
-			if _, own := s.items[i].o.Labels[k]; !own {
-				s.note(values, k, v, i)
+			if _, own := b.s.items[i].o.Labels[k]; !own {
+				b.note(c, v, int(i))
 			}
 		}
 	}
 	for k, vs := range t.Either {
-		s.either[require.Key(k)] = true
+		b.s.either[require.Key(k)] = true
 		for _, v := range vs {
 			for _, i := range items {
-				s.note(values, require.Key(k), v, i)
+				b.note(b.column(require.Key(k)), v, int(i))
 			}
 		}
 	}
 }
 
-func (s *shelf) note(values map[string]map[string]set, k, v string, i int) {
-	m := values[k]
-	if m == nil {
-		m = map[string]set{}
-		values[k] = m
+// finish sorts the values and fills in which items have none.
+func (c *column) finish(all set) {
+	order := make([]int, len(c.values))
+	for i := range order {
+		order[i] = i
 	}
-	if m[v] == nil {
-		m[v] = newSet(len(s.items))
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(c.values[a], c.values[b]) })
+	values, sets := make([]string, len(order)), make([]set, len(order))
+	c.absent = slices.Clone(all)
+	for to, from := range order {
+		values[to], sets[to] = c.values[from], c.sets[from]
+		for w := range c.absent {
+			c.absent[w] &^= sets[to][w]
+		}
 	}
-	m[v].add(i)
+	c.values, c.sets, c.at = values, sets, nil
 }
 
 // machine reports whether key describes machines: the cloud brings it, whatever pools say.

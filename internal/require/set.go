@@ -26,6 +26,9 @@ type Set struct {
 
 // New builds the set of machines that satisfy all requirements at once. O(n log n).
 func New(reqs []model.Requirement) Set {
+	if len(reqs) == 0 {
+		return Set{}
+	}
 	m := map[string]Values{}
 	for _, r := range reqs {
 		key, v := normal(r)
@@ -39,6 +42,9 @@ func New(reqs []model.Requirement) Set {
 
 // Labels builds the set of machines that have exactly these values for these labels.
 func Labels(labels map[string]string) Set {
+	if len(labels) == 0 {
+		return Set{}
+	}
 	reqs := make([]model.Requirement, 0, len(labels))
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{labels[k]}})
@@ -47,7 +53,11 @@ func Labels(labels map[string]string) Set {
 }
 
 func fromMap(m map[string]Values) Set {
-	s := Set{keys: slices.Sorted(maps.Keys(m))}
+	s := Set{keys: make([]string, 0, len(m)), values: make([]Values, 0, len(m))}
+	for k := range m {
+		s.keys = append(s.keys, k)
+	}
+	slices.Sort(s.keys)
 	for _, k := range s.keys {
 		s.values = append(s.values, m[k])
 	}
@@ -73,7 +83,7 @@ func (s Set) And(o Set) Set {
 	if len(s.keys) == 0 {
 		return o
 	}
-	out := Set{keys: make([]string, 0, len(s.keys)+len(o.keys))}
+	out := Set{keys: make([]string, 0, len(s.keys)+len(o.keys)), values: make([]Values, 0, len(s.keys)+len(o.keys))}
 	for i, j := 0, 0; i < len(s.keys) || j < len(o.keys); {
 		switch {
 		case j == len(o.keys) || i < len(s.keys) && s.keys[i] < o.keys[j]:
