@@ -197,34 +197,46 @@ func (f *filler) next(lanes []lane) (best, many int) {
 	keep := f.active[:0]
 	for _, li := range f.active {
 		l := &lanes[li]
-		g, have := f.largest(l)
-		if g < 0 {
+		if !f.stands(l) && !f.advance(l) {
 			continue // and later ones neither: room only shrinks
 		}
 		keep = append(keep, li)
 		times := math.MaxFloat64 // as often as it would go into the room
-		for r, one := range l.rows[l.row].inverse {
+		for r, one := range l.inverse {
 			if x := f.float[r] * one; x < times {
 				times = x
 			}
 		}
-		if v := float64(f.worth[g]) * (times + bonus); v > score {
-			best, many, score = g, have, v
+		if v := float64(f.worth[l.group]) * (times + bonus); v > score {
+			best, score = int(l.group), v
 		}
 	}
 	f.active = keep
 	if best < 0 {
 		return best, 0
 	}
-	return best, max(1, f.room.times(f.sizes[best], many)/2)
+	return best, max(1, f.room.times(f.sizes[best], f.waits(best))/2)
 }
 
 // bonus makes large pods come before small ones that are worth about the same.
 const bonus = 0.3
 
-// largest returns the first group of the lane that fits, and how many of it are waiting and bearable.
-func (f *filler) largest(l *lane) (int, int) {
-	// Room only shrinks while a machine is filled, and so does what ties bear: who was passed over is never looked at again.
+// stands reports whether the group that the lane offers may still go on.
+func (f *filler) stands(l *lane) bool {
+	if l.seen != f.now || f.left[l.group] == f.used[l.group] {
+		return false
+	}
+	for r, v := range l.size {
+		if f.room[r] < v {
+			return false
+		}
+	}
+	return !l.tied || f.bears(int(l.group)) > 0
+}
+
+// advance makes the lane offer the first group that may go on; it is false when there is none. Room only shrinks while a machine is
+// filled, and so does what ties bear: who was passed over is never looked at again.
+func (f *filler) advance(l *lane) bool {
 	if l.seen != f.now {
 		l.seen, l.row, l.pos = f.now, 0, 0
 	}
@@ -234,17 +246,22 @@ func (f *filler) largest(l *lane) (int, int) {
 			continue
 		}
 		for ; l.pos < len(r.groups); l.pos++ {
-			g := int(r.groups[l.pos])
-			have := f.left[g] - f.used[g]
-			if have > 0 && len(f.ties[g]) > 0 {
-				have = min(have, f.bears(g))
-			}
-			if have > 0 {
-				return g, have
+			if g := int(r.groups[l.pos]); f.waits(g) > 0 {
+				l.group, l.tied, l.size, l.inverse = r.groups[l.pos], len(f.ties[g]) > 0, r.size, r.inverse
+				return true
 			}
 		}
 	}
-	return -1, 0
+	return false
+}
+
+// waits returns how many pods of group g are waiting and bearable.
+func (f *filler) waits(g int) int {
+	have := f.left[g] - f.used[g]
+	if have > 0 && len(f.ties[g]) > 0 {
+		have = min(have, f.bears(g))
+	}
+	return have
 }
 
 // bears returns how many pods of group g may still join the machine being filled, as far as ties go.

@@ -34,6 +34,11 @@ type lane struct {
 	rows []row // large ones first
 	// The machine being filled: the first row and the first group in it that may still go on; valid where seen is now.
 	row, pos, seen int
+	// What that group is.
+	group   int32
+	tied    bool
+	size    vec
+	inverse []float64
 }
 
 // row is groups of one size.
