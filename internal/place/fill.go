@@ -26,7 +26,8 @@ type filler struct {
 	need   vec
 	float  []float64 // room
 	at     []int32   // per group used: its load
-	active []int32
+	scores []float64 // per lane of the market: the most that it may score; nothing when it is done
+	puts   int       // how often something was put on
 }
 
 // pattern is a way to fill a machine, the cheapest choice that holds it, and what it is worth.
@@ -138,9 +139,9 @@ func (f *filler) build(pt *pattern, ci int) {
 	*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
 	market := f.lay.marketOf[ci]
 	lanes := f.lanes[market]
-	f.active = f.active[:0]
-	for i := range lanes {
-		f.active = append(f.active, int32(i))
+	f.scores = f.scores[:0]
+	for range lanes {
+		f.scores = append(f.scores, math.MaxFloat64)
 	}
 	for {
 		g, k := f.next(lanes)
@@ -187,35 +188,39 @@ func (f *filler) put(g, k int) {
 }
 
 // next picks the group to put on next, and how many of it: of each lane the largest that fits, and of these the one that
-// would use the rest of the room for most worth.
+// would use the rest of the room for most worth. What a lane scored when there was more room is taken as the most that it can
+// score now, so only those that may be the best are looked at again.
 func (f *filler) next(lanes []lane) (best, many int) {
-	best = -1
-	score := -1.0
 	for r, v := range f.room {
 		f.float[r] = float64(v)
 	}
-	keep := f.active[:0]
-	for _, li := range f.active {
-		l := &lanes[li]
-		if !f.stands(l) && !f.advance(l) {
-			continue // and later ones neither: room only shrinks
+	f.puts++
+	for {
+		at, score := -1, 0.0
+		for i, v := range f.scores {
+			if v > score {
+				at, score = i, v
+			}
 		}
-		keep = append(keep, li)
+		if at < 0 {
+			return -1, 0
+		}
+		l := &lanes[at]
+		if l.scored == f.puts {
+			return int(l.group), max(1, f.room.times(f.sizes[l.group], f.waits(int(l.group)))/2)
+		}
+		l.scored, f.scores[at] = f.puts, 0
+		if !f.stands(l) && !f.advance(l) {
+			continue // and never again: room only shrinks
+		}
 		times := math.MaxFloat64 // as often as it would go into the room
 		for r, one := range l.inverse {
 			if x := f.float[r] * one; x < times {
 				times = x
 			}
 		}
-		if v := float64(f.worth[l.group]) * (times + bonus); v > score {
-			best, score = int(l.group), v
-		}
+		f.scores[at] = float64(f.worth[l.group]) * (times + bonus)
 	}
-	f.active = keep
-	if best < 0 {
-		return best, 0
-	}
-	return best, max(1, f.room.times(f.sizes[best], f.waits(best))/2)
 }
 
 // bonus makes large pods come before small ones that are worth about the same.

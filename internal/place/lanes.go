@@ -39,6 +39,7 @@ type lane struct {
 	tied    bool
 	size    vec
 	inverse []float64
+	scored  int // when it was scored last
 }
 
 // row is groups of one size.
