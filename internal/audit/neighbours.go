@@ -16,8 +16,9 @@ const (
 	maxOutcomes = 64
 	maxAlone    = 24 // outcomes in which one machine stands where nobody else does
 	// Orders of binding that are tried before a plan is called stuck, for plans of more and of fewer units than fewUnits.
-	fewOrders, manyOrders = 12, 60
+	fewOrders, manyOrders = 12, 24
 	fewUnits              = 100
+	manySteps             = 60 // orders of those that go pod by pod
 )
 
 // related reports whether any pod of the plan has a say about its neighbours, or a running pod about any pod of the plan.

@@ -58,7 +58,54 @@ func (t *tallies) play(pick []int, gone bool) []Finding {
 			first = bad
 		}
 	}
+	if len(t.units) <= fewUnits && t.inSteps(pick, gone) {
+		return nil
+	}
 	return first
+}
+
+// inSteps looks for an order pod by pod: at each step the first unit of a list binds one that may be bound. Units that got stuck come
+// to the head of the list and it starts again, so that they go as soon as they can.
+func (t *tallies) inSteps(pick []int, gone bool) bool {
+	stuck := map[*unit]int{}
+	dice := uint64(1)
+	for range manySteps {
+		p := t.begin(pick, gone)
+		list := slices.Clone(t.units)
+		shuffle(list, &dice)
+		slices.SortStableFunc(list, func(x, y *unit) int { return stuck[y] - stuck[x] })
+		for i := 0; i < len(list); i++ {
+			u := list[i]
+			if u.left == 0 {
+				continue
+			}
+			if _, waits := p.blocked(u); !waits {
+				u.left--
+				p.bind(u)
+				i = -1
+			}
+		}
+		done := true
+		for _, u := range list {
+			if u.left > 0 {
+				stuck[u]++
+				done = false
+			}
+		}
+		if done {
+			return len(p.refused()) == 0
+		}
+	}
+	return false
+}
+
+// shuffle puts a list into some order: by chance, but always the same.
+func shuffle[T any](list []T, dice *uint64) {
+	for i := len(list) - 1; i > 0; i-- {
+		*dice = *dice*6364136223846793005 + 1442695040888963407
+		j := int(*dice>>33) % (i + 1)
+		list[i], list[j] = list[j], list[i]
+	}
 }
 
 func (t *tallies) begin(pick []int, gone bool) *play {
@@ -233,13 +280,9 @@ func (p *play) bindAll(order int) []Finding {
 		slices.SortStableFunc(asking, func(x, y *unit) int { return len(y.kin.spreads) - len(x.kin.spreads) })
 	case 4: // whoever looks for nobody first
 		slices.SortStableFunc(asking, func(x, y *unit) int { return looking(x) - looking(y) })
-	default: // any other: by chance, but always the same
+	default: // any other
 		dice := uint64(order)
-		for i := len(asking) - 1; i > 0; i-- {
-			dice = dice*6364136223846793005 + 1442695040888963407
-			j := int(dice>>33) % (i + 1)
-			asking[i], asking[j] = asking[j], asking[i]
-		}
+		shuffle(asking, &dice)
 	}
 	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers.
 	slices.SortStableFunc(asking, func(x, y *unit) int { return raises(x) - raises(y) })

@@ -75,6 +75,7 @@ type deal struct {
 	options      []Option
 	requirements []model.Requirement
 	requests     model.Resources
+	items        set
 	most         vec // what the dearest option takes from the limits
 }
 
@@ -119,8 +120,10 @@ func (b *buyer) answer(d *deal) {
 		return
 	}
 	d.requests, d.most, d.options = requests, make(vec, len(s.limits)), make([]Option, len(items))
+	d.items = newSet(len(s.shelf.items))
 	for k, i := range items {
 		o := s.shelf.items[i].o
+		d.items.add(i)
 		d.options[k] = Option{Key: o.Key(), Price: o.Price}
 		for j, v := range s.cost[i] {
 			d.most[j] = max(d.most[j], v)
@@ -189,9 +192,16 @@ func (b *buyer) purchase(x bin) (Purchase, bool) {
 		s.left[j] -= v
 	}
 	n := 0
+	m := made{seller: s, deal: d}
 	for _, l := range x.loads {
 		n += l.n
+		if g := b.groups[l.group]; g.bundled {
+			m.loads = append(m.loads, g.members...)
+		} else {
+			m.loads = append(m.loads, member{g.of, g.cell, l.n})
+		}
 	}
+	b.d.made = append(b.d.made, m)
 	p.Pods = make([]model.PodKey, 0, n)
 	for _, l := range x.loads {
 		g := b.groups[l.group]

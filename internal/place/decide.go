@@ -2,7 +2,6 @@ package place
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -20,35 +19,17 @@ func Decide(in Input) Plan {
 	if len(list) == 0 {
 		return Plan{}
 	}
-	plain := mended(in, list, noWishes)
+	plain := attempt(in, list, noWishes, lessons{})
 	if in.Preferences == Ignore || !wished(in.World, list) {
 		return plain.plan
 	}
 	for _, grant := range []granting{allWishes, placeWishes} {
-		if d := attempt(in, list, grant, plain.ahead); d.worthIt(plain) {
+		if d := attempt(in, list, grant, lessons{ahead: plain.ahead, eager: plain.eager, absent: plain.absent}); d.worthIt(plain) {
 			return d.plan
 		}
 	}
 	return plain.plan
 }
-
-// attempt decides under one way to grant wishes; groups that are ahead, by key, go first.
-func attempt(in Input, pods []*model.Pod, grant granting, ahead map[string]int) *decision {
-	ahead = maps.Clone(ahead)
-	last := &decision{}
-	for try := range maxAttempts {
-		d := &decision{in: in, grant: grant, ahead: ahead, fresh: last.fresh, caps: last.caps, strict: try == maxAttempts-1}
-		d.run(pods)
-		if !d.again(last) {
-			return d
-		}
-		last = d
-	}
-	return last
-}
-
-// maxAttempts bounds how often a decision is made anew because machines that pods counted on could not be bought.
-const maxAttempts = 5
 
 // Waiting lists the pods that need a place: those that wait for a node we could buy, and those whose node is leaving.
 // The latter are left out while nothing may move them (do-not-disrupt, or a disruption budget that allows nobody to
@@ -124,33 +105,40 @@ type decision struct {
 	undo    *undo // nil when nothing is taken back
 	steps   int
 	most    int
-	// caps bounds, per group and cell, how many pods machines may be bought for; learnt from the attempt before.
-	caps map[capKey]int
-	// failed says, likewise, how many machines could be bought for in this attempt where that was fewer than counted on.
+	// lessons are what this attempt knows, next what the one after it will.
+	lessons
+	next lessons
+	// failed says, for a group and a cell or slot, how many pods found a place there where that was fewer than counted on.
 	failed map[capKey]int
-	// fresh is set when machines will be bought: empty ones, which spread over hosts measures from. usedLow is set when the
-	// opposite was counted on.
-	fresh, usedLow bool
-	// strict is set on the last attempt: nothing is bought for pods with ties.
-	strict bool
+	// usedLow is set when spread over hosts was measured from machines that are there, as if none was bought.
+	usedLow bool
+	// held are planned pods whose turn has not come, broken those that lost their place.
+	held   []promise
+	broken []model.PodKey
+	// seats says in which order places were found, made which machines were bought for them.
+	seats []seated
+	made  []made
+	// stuck are pods that could not be bound in the end, over those of them that were taken out of the plan.
+	stuck []unit
+	over  []over
+	// missing are domains that pods were left over for, and that no machine is in.
+	missing []absence
 	// standing is set in pictures: the groups' pods run, and count where they are.
 	standing bool
-	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
-	ahead map[string]int
 	// grant says which wishes are granted as far as possible.
 	grant granting
 }
 
-type capKey struct{ group, cell string }
-
 // run makes one attempt.
 func (d *decision) run(pods []*model.Pod) {
 	d.arrange(pods)
-	d.reusePlanned()
+	d.undo = &undo{d: d, light: true}
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
+	d.stuck = d.prove()
 	d.noteFailures()
+	d.retract()
 	d.explain()
 }
 
@@ -182,108 +170,6 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.notePorts()
 	d.tie(d.slots)
 	d.rooms = newRooms(d.slots)
-}
-
-// again reports whether another attempt is needed, and notes what it must know.
-func (d *decision) again(last *decision) bool {
-	if d.strict {
-		return false
-	}
-	again := false
-	if d.usedLow && !d.fresh && len(d.plan.Buy) > 0 {
-		d.fresh, again = true, true
-	}
-	caps := map[capKey]int{}
-	for k, n := range last.caps {
-		caps[k] = n
-	}
-	for k, to := range d.failed {
-		if old, ok := caps[k]; !ok || to < old {
-			caps[k], again = to, true
-		}
-	}
-	d.caps = caps
-	return again
-}
-
-// noteFailures notes for whom fewer machines could be bought than counted on.
-func (d *decision) noteFailures() {
-	d.failed = map[capKey]int{}
-	for _, x := range d.buying {
-		if x.waiting() == 0 || !x.of.tied() {
-			continue
-		}
-		if !x.bundled {
-			k := capKey{x.of.key, x.cell.key()}
-			d.failed[k] = d.failed[k] + x.next
-			continue
-		}
-		for _, m := range x.members {
-			d.failed[capKey{m.g.key, m.c.key()}] = 0
-		}
-	}
-}
-
-// reusePlanned nominates pods to the claims that were bought for them, as long as that is right.
-func (d *decision) reusePlanned() {
-	if !slices.ContainsFunc(d.slots, func(s *slot) bool { return len(s.planned) > 0 }) {
-		return
-	}
-	of := map[model.PodKey]*group{}
-	for _, g := range d.groups {
-		if g.why == "" {
-			for _, p := range g.pods {
-				of[p.Key()] = g
-			}
-		}
-	}
-	type promise struct {
-		slot int32
-		pod  model.PodKey
-	}
-	promises := map[*group][]promise{}
-	for i, s := range d.slots {
-		for _, k := range s.planned {
-			if g := of[k]; g != nil {
-				promises[g] = append(promises[g], promise{int32(i), k})
-				delete(of, k)
-			}
-		}
-	}
-	for range maxPasses {
-		kept := false
-		for _, g := range d.groups {
-			if len(promises[g]) > 0 && g.among == nil {
-				d.domains(g, false) // what is bought is bought: only domains that are there count
-			}
-			keep := func(x promise) bool {
-				s := d.slots[x.slot]
-				if s.free.times(g.size, 1) == 0 || !s.takes(g.form) || !d.stands(g, d.topo.spots[s.spot].doms, false) {
-					return false
-				}
-				g.pull(x.pod)
-				d.sit(g, x.slot, 1)
-				return true
-			}
-			// One may make room for another, and those that come later must not get in between.
-			for before := -1; before != len(promises[g]); {
-				before = len(promises[g])
-				promises[g] = slices.DeleteFunc(promises[g], keep)
-				kept = kept || len(promises[g]) < before
-			}
-		}
-		if !kept {
-			return
-		}
-	}
-}
-
-// pull makes the pod the next of those that have no place yet.
-func (g *group) pull(k model.PodKey) {
-	at := g.next + slices.IndexFunc(g.pods[g.next:], func(p *model.Pod) bool { return p.Key() == k })
-	p := g.pods[at]
-	copy(g.pods[g.next+1:at+1], g.pods[g.next:at])
-	g.pods[g.next] = p
 }
 
 // buy asks the pools, tier by tier.
@@ -355,6 +241,9 @@ func (d *decision) explain() {
 	}
 	for _, g := range d.groups {
 		d.explainPods(g, g, g.pods[g.next+g.asked:])
+	}
+	for _, o := range d.over {
+		d.explainPods(o.g, o.g, []*model.Pod{o.pod})
 	}
 	slices.SortFunc(d.plan.Left, func(a, b Leftover) int { return compareKeys(a.Pod, b.Pod) })
 }

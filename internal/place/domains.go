@@ -12,13 +12,14 @@ import (
 // eligible says which machines count for a spread constraint, as kube-scheduler decides it: those that have all keys, and
 // that the pod accepts as far as the constraint's policies ask. Where a pod's volumes can be reached does not matter.
 type eligible struct {
-	keys []int // all of them have to be there, sorted
-	form *form // with HonorAffinity: the labels that have to be there
+	text string // tells constraints apart
+	keys []int  // all of them have to be there, sorted
+	form *form  // with HonorAffinity: the labels that have to be there
 	// tolerant are the tolerations that matter with HonorTaints; nil when taints do not.
 	tolerant *form
 	spots    []counting
-	// doms lists, per key, the domains that machines which may count are in, sorted.
-	doms map[int][]int32
+	// doms lists, per key, the domains that machines which may count are in, and sure those of machines that do count, sorted.
+	doms, sure map[int][]int32
 	// all lists, per key, these and those that machines on sale which may count would be in, sorted.
 	all map[int][]int32
 	// fresh is set when every new machine that has the keys counts.
@@ -37,7 +38,7 @@ const (
 // eligibleFor returns which machines count for constraint c of a group, when keys are those of all its constraints.
 func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligible, string) {
 	t := d.topo
-	e := &eligible{doms: map[int][]int32{}, all: map[int][]int32{}}
+	e := &eligible{doms: map[int][]int32{}, sure: map[int][]int32{}, all: map[int][]int32{}}
 	var b strings.Builder
 	if c.HonorAffinity {
 		e.form = g.selects
@@ -64,14 +65,14 @@ func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 	if old := t.eligs[text]; old != nil {
 		return old, text
 	}
-	t.eligs[text] = e
+	t.eligs[text], e.text = e, text
 	e.fresh = (e.form == nil || len(e.form.terms) == 1 && len(e.form.terms[0].Keys()) == 0) &&
 		(e.tolerant == nil || !slices.ContainsFunc(t.pools, func(p model.Pool) bool { return !e.tolerant.tolerates(p.Taints) }))
 	for _, s := range t.spots {
 		e.note(t, s)
 	}
 	for _, k := range e.keys {
-		e.doms[k] = sorted(e.doms[k])
+		e.doms[k], e.sure[k] = sorted(e.doms[k]), sorted(e.sure[k])
 		e.all[k] = slices.Clone(e.doms[k])
 	}
 	for _, s := range d.sellers {
@@ -80,7 +81,9 @@ func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 		}
 	}
 	for _, k := range e.keys {
-		e.all[k] = sorted(e.all[k])
+		e.all[k] = slices.DeleteFunc(sorted(e.all[k]), func(dom int32) bool {
+			return k != host && d.absent[absence{text, t.keys[k], t.names[k][dom]}] && !slices.Contains(e.doms[k], dom)
+		})
 	}
 	return e, text
 }
@@ -100,6 +103,9 @@ func (e *eligible) note(t *topology, s *spot) {
 	for _, k := range e.keys {
 		if dom := s.doms[k]; dom >= 0 {
 			e.doms[k] = append(e.doms[k], dom)
+			if c == surely {
+				e.sure[k] = append(e.sure[k], dom)
+			}
 		}
 		for _, v := range s.may[t.keys[k]] {
 			e.doms[k] = append(e.doms[k], t.dom(k, v))

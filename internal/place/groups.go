@@ -35,6 +35,7 @@ type group struct {
 	next  int // pods[:next] have a place
 	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
 	asked int
+	held  int // the last so many pods have room held for them, on what was bought for them
 	parts []part
 	among [][]int32
 	// buys is set when some machine on sale would hold a pod of the group, ties aside.
@@ -58,7 +59,7 @@ func (g *group) waiting() int {
 }
 
 // unseated counts pods that have neither a place nor a cell in which one is to be bought.
-func (g *group) unseated() int { return len(g.pods) - g.next - g.asked }
+func (g *group) unseated() int { return len(g.pods) - g.next - g.asked - g.held }
 
 func (g *group) first() *model.Pod { return g.pods[0] }
 

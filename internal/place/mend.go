@@ -14,27 +14,10 @@ const (
 	mendPods = 20_000
 )
 
-// mended decides, and, when pods are left over that could have had a place, decides again: pods that had to stay go first among
-// those of their priority, and others give way who can go elsewhere. What places more pods wins. The order in which pods are seated
-// depends on size otherwise, and nobody who has a place looks out for those who come later.
-func mended(in Input, pods []*model.Pod, grant granting) *decision {
-	best := attempt(in, pods, grant, nil)
-	ahead := map[string]int{}
-	last := best
-	for round := range min(maxMends, 1+mendPods/len(pods)) {
-		if !last.stayed(ahead, round+1) {
-			break
-		}
-		if last = attempt(in, pods, grant, ahead); last.placesMore(best) {
-			best = last
-		}
-	}
-	return best
-}
-
-// stayed notes the groups of which pods stay that could have a place as far as machines go, and reports whether these go
-// first from now on who did not before.
-func (d *decision) stayed(ahead map[string]int, round int) bool {
+// stayed lists the groups of which pods stay that could have a place as far as machines go. In the next attempt they go first among those
+// of their priority, and others give way who can go elsewhere. The order in which pods are seated depends on size otherwise, and
+// nobody who has a place looks out for those who come later.
+func (d *decision) stayed() []string {
 	left := map[model.PodKey]bool{}
 	for _, l := range d.plan.Left {
 		left[l.Pod] = l.Why == ""
@@ -49,25 +32,18 @@ func (d *decision) stayed(ahead map[string]int, round int) bool {
 			stay = append(stay, g.key)
 		}
 	}
-	if !others || len(stay) == 0 {
-		return false
+	if !others {
+		return nil
 	}
-	for _, k := range stay {
-		ahead[k] = round
-	}
-	return true
+	return stay
 }
 
-// placesMore reports whether more pods have a place than in the other decision, important ones first.
-func (d *decision) placesMore(o *decision) bool {
-	mine, theirs := d.leftByPriority(), o.leftByPriority()
-	return slices.CompareFunc(mine, theirs, func(a, b leftCount) int {
-		if a.priority != b.priority {
-			// Who has somebody left of a higher priority is worse.
-			return cmp.Compare(a.priority, b.priority)
-		}
-		return cmp.Compare(a.n, b.n)
-	}) < 0
+// compareLeft orders decisions by who stays: fewer pods, important ones first.
+func (d *decision) compareLeft(o *decision) int {
+	return slices.CompareFunc(d.leftByPriority(), o.leftByPriority(), func(a, b leftCount) int {
+		// Who has somebody left of a higher priority is worse.
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.n, b.n))
+	})
 }
 
 // leftCount says how many pods of one priority stay.

@@ -70,7 +70,7 @@ func NewPicture(in Input) *Picture {
 func (p *Picture) Without(nodes ...string) Answer {
 	d := p.d
 	d.undo = &undo{d: d}
-	d.plan, d.bundles = Plan{}, nil
+	d.plan, d.bundles, d.seats, d.made, d.over = Plan{}, nil, nil, nil, nil
 	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	all := d.groups
 	defer func() {
@@ -152,6 +152,9 @@ type undo struct {
 	frees  []oldFree
 	counts []oldCount
 	lims   []oldLim
+	// light is set when only counts are ever taken back, those from marked on.
+	light  bool
+	marked int
 }
 
 type oldFree struct {
@@ -172,7 +175,7 @@ type oldLim struct {
 }
 
 func (u *undo) free(slot int32, free vec) {
-	if u != nil {
+	if u != nil && !u.light {
 		u.frees = append(u.frees, oldFree{slot, free.clone()})
 	}
 }
@@ -186,10 +189,21 @@ func (u *undo) add(t *tally, dom, n int32) {
 }
 
 func (u *undo) lim(x *term, dom int32) {
-	if u != nil {
+	if u != nil && !u.light {
 		old, had := x.lim[dom]
 		u.lims = append(u.lims, oldLim{x, dom, old, had})
 	}
+}
+
+// mark notes the counts as they are, for rewind.
+func (u *undo) mark() { u.marked = len(u.counts) }
+
+// rewind takes back the counts since the mark.
+func (u *undo) rewind() {
+	for _, c := range slices.Backward(u.counts[u.marked:]) {
+		c.t.add(c.dom, -c.n)
+	}
+	u.counts = u.counts[:u.marked]
 }
 
 func (u *undo) rollback() {

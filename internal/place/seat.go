@@ -16,10 +16,29 @@ type part struct {
 	host []relation // as they were when the cell was chosen: with the wishes granted there
 }
 
-// seatAll finds a place for every group, one after the other: on capacity that is paid for, or in a cell where a machine can
-// be bought. Groups that wait for others (affinity) are asked again.
+// seatAll finds a place for every group: first for pods that are there, then for those that only stand for room.
 func (d *decision) seatAll() {
-	waiting := slices.DeleteFunc(slices.Clone(d.groups), func(g *group) bool { return g.why != "" })
+	d.undo.mark()
+	var real, virtual []*group
+	for _, g := range d.groups {
+		switch {
+		case g.why != "":
+		case g.first().Virtual:
+			virtual = append(virtual, g)
+		default:
+			real = append(real, g)
+		}
+	}
+	d.seatMany(real)
+	d.seatMany(virtual)
+}
+
+// seatMany finds a place for every group, one after the other: where it was planned, on capacity that is paid for, or in a cell where a
+// machine can be bought. Groups that wait for others (affinity) are asked again.
+func (d *decision) seatMany(groups []*group) {
+	d.promises(groups)
+	d.keepPromises()
+	waiting := groups
 	for range maxPasses {
 		progress := false
 		var again []*group
@@ -27,14 +46,23 @@ func (d *decision) seatAll() {
 			before := g.unseated()
 			d.seat(g)
 			progress = progress || g.unseated() < before
+			if len(d.held) > 0 && d.keepPromises() {
+				progress = true
+			}
 			if g.unseated() > 0 && g.tied() {
 				again = append(again, g)
 			}
 		}
-		if waiting = again; !progress || len(waiting) == 0 {
+		waiting = again
+		if progress && len(waiting) > 0 {
+			continue
+		}
+		if !d.breakPromises() {
 			return
 		}
+		waiting = groups
 	}
+	d.breakPromises()
 }
 
 // option is one cell while a group is seated.
@@ -90,7 +118,7 @@ func (d *decision) cellsFor(g *group) []seatOption {
 		if n, ok := d.caps[capKey{g.key, c.key()}]; ok {
 			opts[i].cap = n - g.boughtIn(c)
 		}
-		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && !(d.strict && g.tied())
+		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0
 		g.buys = g.buys || opts[i].offer.ok
 	}
 	d.domains(g, true)
@@ -143,8 +171,35 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 		o.bought, o.cap = o.bought+n, o.cap-n
 		o.offer.ok = o.cap > 0
 		g.asked += n
+		d.noteSeat(seated{g, -1, o.c, n})
 		d.count(g, o.c.doms, unknown, n)
 	}
+}
+
+// mayTake reports whether the slot may take one more pod of the group, as far as earlier attempts know.
+func (d *decision) mayTake(g *group, slot int32) bool {
+	if len(d.caps) == 0 {
+		return true
+	}
+	most, ok := d.caps[capKey{g.key, slotKey(d.slots[slot])}]
+	if !ok {
+		return true
+	}
+	for _, s := range d.seats {
+		if s.g == g && s.slot == slot {
+			most -= s.n
+		}
+	}
+	return most > 0
+}
+
+// noteSeat notes that pods found a place.
+func (d *decision) noteSeat(s seated) {
+	if k := len(d.seats) - 1; k >= 0 && d.seats[k].g == s.g && d.seats[k].slot == s.slot && d.seats[k].cell == s.cell {
+		d.seats[k].n += s.n
+		return
+	}
+	d.seats = append(d.seats, s)
 }
 
 // paidFor reports whether the next pod of the group has a place on what is paid for, wishes aside.
@@ -175,7 +230,7 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 		}
 		i := int32(o.at)
 		s := d.slots[i]
-		if s.free.times(g.size, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) {
+		if s.free.times(g.size, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, i) {
 			return i, true
 		}
 	}
@@ -187,13 +242,13 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	if aSlot != bSlot {
 		return aSlot
 	}
-	var price int
+	var weight, price int
 	if !aSlot {
-		price = a.offer.compare(b.offer)
+		weight, price = cmp.Compare(b.offer.weight, a.offer.weight), cmp.Compare(a.offer.price, b.offer.price)
 	}
 	aOwn, aOthers := d.crowd(g, a.c.doms)
 	bOwn, bOthers := d.crowd(g, b.c.doms)
-	return cmp.Or(cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
+	return cmp.Or(weight, cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
 }
 
 // crowd is how many pods count against the group's own spread in a cell, and against the spread of others that it counts for:
@@ -316,9 +371,8 @@ func (d *decision) near(g *group, doms []int32, fresh bool) bool {
 // sit nominates n pods of the group to a slot.
 func (d *decision) sit(g *group, slot int32, n int) {
 	s := d.slots[slot]
-	d.undo.free(slot, s.free)
-	s.free.take(g.size, n)
-	d.rooms.set(int(slot), s.free)
+	d.reserve(g, slot, n)
+	d.noteSeat(seated{g, slot, nil, n})
 	d.count(g, d.topo.spots[s.spot].doms, s.spot, n)
 	for _, p := range g.take(n) {
 		d.plan.Fits = append(d.plan.Fits, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})

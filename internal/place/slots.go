@@ -311,10 +311,15 @@ func (s *slot) could(t require.Set) bool {
 	for _, k := range t.Keys() {
 		want, _ := t.Get(k)
 		have, defined := s.own.Get(k)
+		_, listed := want.Listed()
 		switch {
+		case k == model.LabelHostname:
+			if listed {
+				return false // names that are known belong to others
+			}
 		case s.shelf.machine(k) && s.items.first() >= 0:
 			items = items.and(s.shelf.match(k, want))
-		case defined && !have.Meets(want), !defined && k != model.LabelHostname && !want.AllowsAbsent():
+		case defined && !have.Meets(want), !defined && !want.AllowsAbsent():
 			return false
 		}
 	}

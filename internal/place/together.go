@@ -14,7 +14,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
 			doms := d.topo.spots[s.spot].doms
-			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) {
+			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.mayTake(g, at) {
 				d.sit(g, at, 1)
 			}
 		}
@@ -31,7 +31,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
 			if n := g.unseated(); s.free.times(g.size, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
-				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) {
+				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
 					d.sit(g, at, 1)
 				}
 				return
@@ -145,6 +145,7 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 	b.size.take(g.size, -n)
 	b.members = append(b.members, member{g, c, n})
 	g.asked += n
+	d.noteSeat(seated{g, -1, c, n})
 }
 
 // regards is stands for a machine to buy, but without affinity on that machine.

@@ -1,0 +1,175 @@
+package place
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// maxAttempts bounds how often a decision is made anew because of what the one before taught.
+const maxAttempts = 8
+
+// attempt decides under one way to grant wishes. A decision seats group after group and looks back at none; where that goes wrong, or
+// leaves pods over that others stand in the way of, another one is made that knows better, and the best is kept. Each is sound by
+// itself.
+func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decision {
+	var best *decision
+	mends := min(maxMends, 1+mendPods/len(pods))
+	for range maxAttempts {
+		d := &decision{in: in, grant: grant, lessons: known}
+		d.run(pods)
+		if best == nil || d.compare(best) < 0 {
+			best = d
+		}
+		learnt := d.learn()
+		if grant == noWishes && mends > 0 && d.yield() {
+			mends--
+			learnt = true
+		}
+		if !learnt {
+			break
+		}
+		known = d.next
+	}
+	return best
+}
+
+// lessons are what earlier attempts taught. The zero value knows nothing.
+type lessons struct {
+	// caps bounds, per group and cell or slot, how many pods machines may be bought for, or may be seated there.
+	caps map[capKey]int
+	// fresh is set when spread over hosts has to reckon with empty machines: those that will be bought.
+	fresh bool
+	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
+	ahead map[string]int
+	// eager are planned pods whose place was gone when they were asked; they are asked first.
+	eager map[model.PodKey]bool
+	// absent are domains that could have been bought in, and were not by anybody.
+	absent map[absence]bool
+}
+
+// capKey names a group and a cell, or a slot.
+type capKey struct{ group, at string }
+
+// absence names a domain of those that count for a spread.
+type absence struct {
+	eligible, key, value string
+}
+
+// slotKey names a slot in caps; no cell has such a name.
+func slotKey(s *slot) string { return "\x01" + s.node + "\x01" + s.claim }
+
+// compare orders decisions: fewer pods left over, those that matter most before others; then fewer planned pods that lost their place;
+// then cheaper, then fewer machines.
+func (d *decision) compare(o *decision) int {
+	return cmp.Or(d.compareLeft(o), cmp.Compare(len(d.broken), len(o.broken)), cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
+}
+
+// learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones.
+func (d *decision) learn() bool {
+	d.next = lessons{caps: maps.Clone(d.caps), fresh: d.fresh, ahead: maps.Clone(d.ahead), eager: maps.Clone(d.eager), absent: maps.Clone(d.absent)}
+	learnt := false
+	for k, to := range d.failed {
+		if old, ok := d.caps[k]; !ok || to < old {
+			remember(&d.next.caps, k, to)
+			learnt = true
+		}
+	}
+	if d.usedLow && !d.fresh && len(d.stuck) > 0 {
+		d.next.fresh, learnt = true, true
+	}
+	for _, k := range d.broken {
+		if !d.eager[k] {
+			remember(&d.next.eager, k, true)
+			learnt = true
+		}
+	}
+	return learnt
+}
+
+// yield lets those go ahead in the next attempt who were left over in this one, and has nobody wait for domains that nobody was in. It
+// reports whether there is anything to try.
+func (d *decision) yield() bool {
+	round := 1
+	for _, n := range d.ahead {
+		round = max(round, n+1)
+	}
+	stay := d.stayed()
+	for _, k := range stay {
+		remember(&d.next.ahead, k, round)
+	}
+	for _, a := range d.missing {
+		remember(&d.next.absent, a, true)
+	}
+	return len(stay) > 0
+}
+
+func remember[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}
+
+// noteFailures notes for whom fewer machines could be bought than counted on, and who could not be bound where they were seated.
+func (d *decision) noteFailures() {
+	d.failed = map[capKey]int{}
+	for _, x := range d.buying {
+		if x.waiting() == 0 || !x.of.tied() {
+			continue
+		}
+		if !x.bundled {
+			k := capKey{x.of.key, x.cell.key()}
+			d.failed[k] = d.failed[k] + x.next
+			continue
+		}
+		for _, m := range x.members {
+			d.failed[capKey{m.g.key, m.c.key()}] = 0
+		}
+	}
+	for _, u := range d.stuck {
+		s := d.seats[u.seat]
+		k := capKey{group: u.g.key}
+		if s.slot >= 0 {
+			k.at = slotKey(d.slots[s.slot])
+		} else {
+			k.at = s.cell.key()
+		}
+		if _, ok := d.failed[k]; !ok {
+			for _, o := range d.seats {
+				if o.g == s.g && o.slot == s.slot && o.cell == s.cell {
+					d.failed[k] += o.n
+				}
+			}
+		}
+		d.failed[k] = max(0, d.failed[k]-u.n)
+	}
+}
+
+// noteMissing notes the domains that pods were left over for, as the emptiest, and that no machine is in after all.
+func (d *decision) noteMissing() {
+	t := d.topo
+	for _, g := range d.groups {
+		if g.why != "" || g.unseated() == 0 {
+			continue
+		}
+		for i, r := range g.spread {
+			e := r.term.elig
+			if r.term.key == host || i >= len(g.among) {
+				continue
+			}
+			for _, dom := range g.among[i] {
+				if !slices.ContainsFunc(t.spots, func(s *spot) bool { return s.mayBe(t, r.term.key, dom) }) {
+					d.missing = append(d.missing, absence{e.text, t.keys[r.term.key], t.names[r.term.key][dom]})
+				}
+			}
+		}
+	}
+}
+
+// mayBe reports whether the machine is in the domain, or may turn out to be.
+func (s *spot) mayBe(t *topology, key int, dom int32) bool {
+	return s.doms[key] == dom || s.doms[key] == either && slices.Contains(s.may[t.keys[key]], t.names[key][dom])
+}

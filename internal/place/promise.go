@@ -1,0 +1,139 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// promise is a pod that a slot was bought for. Until it is kept or broken, the slot holds room for it.
+type promise struct {
+	g    *group
+	slot int32
+	pod  model.PodKey
+}
+
+// promises finds the pods of the groups that slots were bought for, and holds room for them. Pods that only stand for room are asked when
+// all others have their places: in-flight room goes to real pods first.
+func (d *decision) promises(groups []*group) {
+	if !slices.ContainsFunc(d.slots, func(s *slot) bool { return len(s.planned) > 0 }) {
+		return
+	}
+	of := map[model.PodKey]*group{}
+	for _, g := range groups {
+		for _, p := range g.pods {
+			of[p.Key()] = g
+		}
+	}
+	held := map[model.PodKey]bool{}
+	for i, s := range d.slots {
+		for _, k := range s.planned {
+			g := of[k]
+			if g == nil {
+				continue
+			}
+			delete(of, k)
+			if s.free.times(g.size, 1) == 0 || !s.takes(g.form) {
+				d.broken = append(d.broken, k)
+				continue
+			}
+			d.held = append(d.held, promise{g, int32(i), k})
+			d.reserve(g, int32(i), 1)
+			held[k] = true
+			g.held++
+		}
+	}
+	for _, g := range groups {
+		if g.held > 0 {
+			free := slices.DeleteFunc(slices.Clone(g.pods[g.next:]), func(p *model.Pod) bool { return held[p.Key()] })
+			last := slices.DeleteFunc(slices.Clone(g.pods[g.next:]), func(p *model.Pod) bool { return !held[p.Key()] })
+			g.pods = slices.Concat(g.pods[:g.next], free, last)
+		}
+	}
+	slices.SortStableFunc(d.held, func(a, b promise) int {
+		return cmp.Or(cmp.Compare(d.patience(a), d.patience(b)), cmp.Compare(a.g.rank, b.g.rank))
+	})
+}
+
+// patience says when a planned pod is asked: those that lost their place in an earlier attempt first, then those that mind how many
+// others are where, then the others, who may only stand in their way.
+func (d *decision) patience(x promise) int {
+	switch {
+	case d.eager[x.pod]:
+		return 0
+	case len(x.g.spread)+len(x.g.near.terms) > 0:
+		return 1
+	}
+	return patient
+}
+
+// patient is the most patience that there is.
+const patient = 2
+
+// reserve takes room for n pods of the group from a slot; negative n gives it back.
+func (d *decision) reserve(g *group, slot int32, n int) {
+	s := d.slots[slot]
+	d.undo.free(slot, s.free)
+	s.free.take(g.size, n)
+	d.rooms.set(int(slot), s.free)
+}
+
+// keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may
+// make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less patience.
+func (d *decision) keepPromises() bool {
+	kept := false
+	for more := true; more; {
+		more = false
+		for p := range patient + 1 {
+			hasty := slices.ContainsFunc(d.held, func(x promise) bool { return d.patience(x) < p })
+			came := false
+			d.held = slices.DeleteFunc(d.held, func(x promise) bool {
+				if came && hasty || d.patience(x) != p || !d.keep(x) {
+					return false
+				}
+				came = true
+				return true
+			})
+			if came {
+				kept, more = true, true
+				break
+			}
+		}
+	}
+	return kept
+}
+
+// keep seats one pod where it was planned, if its ties allow that now.
+func (d *decision) keep(x promise) bool {
+	d.domains(x.g, false) // what is bought is bought: only domains that are there count
+	if !d.stands(x.g, d.topo.spots[d.slots[x.slot].spot].doms, false) {
+		return false
+	}
+	d.reserve(x.g, x.slot, -1)
+	x.g.pull(x.pod)
+	x.g.held--
+	d.sit(x.g, x.slot, 1)
+	return true
+}
+
+// breakPromises gives up the room that is still held; its pods go wherever there is a place. It reports whether there was any.
+func (d *decision) breakPromises() bool {
+	for _, x := range d.held {
+		d.reserve(x.g, x.slot, -1)
+		x.g.held--
+		d.broken = append(d.broken, x.pod)
+	}
+	any := len(d.held) > 0
+	d.held = nil
+	return any
+}
+
+// pull makes a pod that room is held for the next of those that have no place yet.
+func (g *group) pull(k model.PodKey) {
+	first := len(g.pods) - g.held
+	at := first + slices.IndexFunc(g.pods[first:], func(p *model.Pod) bool { return p.Key() == k })
+	p := g.pods[at]
+	copy(g.pods[g.next+1:at+1], g.pods[g.next:at])
+	g.pods[g.next] = p
+}

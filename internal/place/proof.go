@@ -1,0 +1,392 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// seated is pods of a group that were given a place in one go: on a slot, or, when that is negative, in a cell in which machines were then
+// to be bought. In the order of a decision they say in which order pods were thought to be bound.
+type seated struct {
+	g    *group
+	slot int32
+	cell *cell
+	n    int
+}
+
+// made is a machine that was bought: what it may be, and whose pods it is for.
+type made struct {
+	seller *seller
+	deal   *deal
+	loads  []member
+	spot   int32 // while the plan is proven
+}
+
+// unit is pods of one group on one machine that have yet to be bound.
+type unit struct {
+	g    *group
+	spot int32
+	n    int
+	// seat is where they were seated, by position; made the machine that was bought for them, -1 for a slot.
+	seat, made int
+}
+
+// maxBindings bounds how often pods that could not be bound at their turn are tried again.
+const maxBindings = 64
+
+// proof binds what was planned as kube-scheduler would, one pod after the other: the running pods are there, the machines of
+// the plan are ready, and a pod is bound when all that it and others require is met at its turn. While pods are seated it is not
+// known yet which machines there will be, and what they bring; here it is.
+type proof struct {
+	d      *decision
+	lows   map[*term]*lowest
+	fields map[fieldKey]*field
+}
+
+// field is the domains of one key that machines are in which count for a spread.
+type field struct {
+	doms []int32 // sorted
+	sure int32   // domains that are there whatever machines turn out to be
+}
+
+// fieldKey names a field.
+type fieldKey struct {
+	e   *eligible
+	key int
+}
+
+// lowest follows the least count of a spread among its field.
+type lowest struct {
+	*field
+	// low is the least, and at says how many domains have no more; known is unset as long as some domain was never touched.
+	low   int32
+	at    int
+	known bool
+}
+
+// prove returns the pods of the plan that could not be bound. When there are none, the order in which everybody was bound shows that
+// the plan is sound. It leaves the counts as they are at the end.
+func (d *decision) prove() []unit {
+	if !slices.ContainsFunc(d.groups, func(g *group) bool { return g.why == "" && g.tied() }) {
+		return nil
+	}
+	d.undo.rewind()
+	spots := len(d.topo.spots)
+	p := &proof{d: d, lows: map[*term]*lowest{}, fields: map[fieldKey]*field{}}
+	p.build()
+	left := p.units()
+	for range maxBindings {
+		before := len(left)
+		kept := left[:0]
+		progress := false
+		for _, u := range left {
+			for u.n > 0 && p.lets(u.g, u.spot) {
+				p.bind(u.g, u.spot)
+				u.n--
+				progress = true
+			}
+			if u.n > 0 {
+				kept = append(kept, u)
+			}
+		}
+		if left = kept; len(left) == 0 || !progress && len(left) == before {
+			break
+		}
+	}
+	d.noteMissing()
+	for _, e := range d.topo.eligs {
+		e.spots = e.spots[:spots]
+	}
+	d.topo.spots = d.topo.spots[:spots]
+	return left
+}
+
+// build adds the machines that were bought, with the daemons that will run there.
+func (p *proof) build() {
+	d, t := p.d, p.d.topo
+	like := map[*deal]*spot{}
+	for i := range d.made {
+		m := &d.made[i]
+		s := like[m.deal]
+		if s == nil {
+			c := &slot{shelf: m.seller.shelf, own: m.seller.own.And(require.New(m.deal.requirements)), items: m.deal.items}
+			labels, may := c.certain(t.keys)
+			s = &spot{labels: labels, taints: m.seller.pool.Taints, may: may, claim: c}
+			t.place(s, len(t.spots))
+			like[m.deal] = s
+		}
+		own := *s
+		own.doms = slices.Clone(s.doms)
+		m.spot = int32(len(t.spots))
+		own.doms[host] = m.spot
+		t.spots = append(t.spots, &own)
+	}
+	first := len(t.spots) - len(d.made)
+	for _, e := range t.eligs {
+		known := map[*slot]counting{}
+		for _, s := range t.spots[first:] {
+			c, ok := known[s.claim]
+			if !ok {
+				c = e.judge(t, s)
+				known[s.claim] = c
+			}
+			e.spots = append(e.spots, c)
+		}
+	}
+	for i := range d.made {
+		p.man(&d.made[i])
+	}
+}
+
+// man puts the daemons that may run on a machine there, ahead of everybody.
+func (p *proof) man(m *made) {
+	for i := range p.d.crew {
+		c := &p.d.crew[i]
+		if m.deal.items.and(m.seller.runs[i]).first() < 0 {
+			continue
+		}
+		for _, x := range p.d.topo.matching(c.namespace, c.pod.Labels) {
+			p.count(x, m.spot)
+		}
+		for _, a := range c.pod.PodAntiAffinity {
+			p.tell(&p.d.topo.intern(p.d.topo.key(a.Key), []picker{pickerOf(a)}, "pods").owners, m.spot, p.d.topo.key(a.Key))
+		}
+	}
+}
+
+// units lists what is to be bound, in the order in which it was seated. What was seated for machines to buy is on the machines that were
+// bought for it.
+func (p *proof) units() []unit {
+	d := p.d
+	type share struct{ made, n int }
+	type part struct {
+		g *group
+		c *cell
+	}
+	supply := map[part][]share{}
+	for i, m := range d.made {
+		for _, l := range m.loads {
+			at := part{l.g, l.c}
+			supply[at] = append(supply[at], share{i, l.n})
+		}
+	}
+	var out []unit
+	for i, s := range d.seats {
+		if s.slot >= 0 {
+			out = append(out, unit{s.g, d.slots[s.slot].spot, s.n, i, -1})
+			continue
+		}
+		at := part{s.g, s.cell}
+		for n := s.n; n > 0 && len(supply[at]) > 0; {
+			from := &supply[at][0]
+			k := min(n, from.n)
+			out = append(out, unit{s.g, d.made[from.made].spot, k, i, from.made})
+			n -= k
+			if from.n -= k; from.n == 0 {
+				supply[at] = supply[at][1:]
+			}
+		}
+	}
+	return out
+}
+
+// lets reports whether kube-scheduler would let one more pod of the group onto the machine now.
+func (p *proof) lets(g *group, at int32) bool {
+	t := p.d.topo
+	s := t.spots[at]
+	for i := range g.spread {
+		r := &g.spread[i]
+		dom := s.doms[r.term.key]
+		if dom < 0 || r.term.matched.at(dom)+r.term.maybe.at(dom)+r.self-p.low(r) > r.skew {
+			return false
+		}
+	}
+	for _, x := range g.anti {
+		if p.any(&x.matched, s, x.key) {
+			return false
+		}
+	}
+	for _, x := range g.matches {
+		if x.owners.total > 0 && p.any(&x.owners, s, x.key) {
+			return false
+		}
+	}
+	return p.d.near(g, s.doms, false)
+}
+
+// any reports whether pods are counted in the machine's domain, or in one that may turn out to be its.
+func (p *proof) any(c *tally, s *spot, key int) bool {
+	if dom := s.doms[key]; dom != either {
+		return dom != unknown && c.at(dom) > 0
+	}
+	t := p.d.topo
+	return slices.ContainsFunc(s.may[t.keys[key]], func(v string) bool { return c.at(t.dom(key, v)) > 0 })
+}
+
+// bind puts one pod of the group onto the machine.
+func (p *proof) bind(g *group, at int32) {
+	for _, x := range g.matches {
+		p.count(x, at)
+	}
+	for _, x := range g.anti {
+		p.tell(&x.owners, at, x.key)
+	}
+}
+
+// count counts one pod on the machine for a term that picks it.
+func (p *proof) count(x *term, at int32) {
+	s := p.d.topo.spots[at]
+	switch {
+	case x.near:
+		p.d.undo.add(&x.matched, s.doms[x.key], 1)
+	case x.elig == nil:
+		p.tell(&x.matched, at, x.key)
+	case x.elig.spots[at] == surely:
+		p.d.undo.add(&x.matched, s.doms[x.key], 1)
+		if l := p.lows[x]; l != nil {
+			l.raised(x, s.doms[x.key])
+		}
+	case x.elig.spots[at] == perhaps:
+		p.tell(&x.maybe, at, x.key)
+	}
+}
+
+// tell counts one pod in the machine's domain, or in all that may turn out to be its.
+func (p *proof) tell(c *tally, at int32, key int) {
+	t := p.d.topo
+	s := t.spots[at]
+	if dom := s.doms[key]; dom != either {
+		p.d.undo.add(c, dom, 1)
+		return
+	}
+	for _, v := range s.may[t.keys[key]] {
+		p.d.undo.add(c, t.dom(key, v), 1)
+	}
+}
+
+// low is the count that skew is measured from.
+func (p *proof) low(r *spreadRule) int32 {
+	l := p.lows[r.term]
+	if l == nil {
+		l = &lowest{field: p.field(fieldKey{r.term.elig, r.term.key})}
+		p.lows[r.term] = l
+	}
+	if l.sure < r.min || len(r.term.matched.n) < len(l.doms) || len(l.doms) == 0 {
+		return 0
+	}
+	if !l.known {
+		l.settle(r.term)
+	}
+	return l.low
+}
+
+// field adds the machines that were bought to what is there.
+func (p *proof) field(k fieldKey) *field {
+	if f := p.fields[k]; f != nil {
+		return f
+	}
+	t, e := p.d.topo, k.e
+	var doms, sure []int32
+	for i := len(t.spots) - len(p.d.made); i < len(t.spots); i++ {
+		s := t.spots[i]
+		if e.spots[i] == never {
+			continue
+		}
+		if dom := s.doms[k.key]; dom >= 0 {
+			doms = append(doms, dom)
+			if e.spots[i] == surely {
+				sure = append(sure, dom)
+			}
+			continue
+		}
+		for _, v := range s.may[t.keys[k.key]] {
+			doms = append(doms, t.dom(k.key, v))
+		}
+	}
+	f := &field{doms: sorted(slices.Concat(e.doms[k.key], doms)), sure: int32(len(sorted(slices.Concat(e.sure[k.key], sure))))}
+	p.fields[k] = f
+	return f
+}
+
+func (l *lowest) settle(x *term) {
+	l.low, l.at, l.known = noBound, 0, true
+	for _, dom := range l.doms {
+		switch n := x.matched.at(dom); {
+		case n < l.low:
+			l.low, l.at = n, 1
+		case n == l.low:
+			l.at++
+		}
+	}
+}
+
+// raised notes that a pod was counted in a domain.
+func (l *lowest) raised(x *term, dom int32) {
+	if l.known && x.matched.at(dom) == l.low+1 {
+		if l.at--; l.at == 0 {
+			l.settle(x)
+		}
+	}
+}
+
+// retract takes pods out of the plan that could not be bound, until the rest is proven. They are left over.
+func (d *decision) retract() {
+	for left := d.stuck; len(left) > 0; left = d.prove() {
+		of := map[*group]map[model.PodKey]*model.Pod{}
+		for _, u := range left {
+			if of[u.g] == nil {
+				of[u.g] = map[model.PodKey]*model.Pod{}
+				for _, pod := range u.g.pods {
+					of[u.g][pod.Key()] = pod
+				}
+			}
+			for range u.n {
+				d.over = append(d.over, over{u.g, d.withdraw(u, of[u.g])})
+			}
+		}
+		for i := len(d.made) - 1; i >= 0; i-- {
+			if len(d.plan.Buy[i].Pods) == 0 {
+				d.plan.Price -= d.plan.Buy[i].Options[0].Price
+				d.plan.Buy, d.made = slices.Delete(d.plan.Buy, i, i+1), slices.Delete(d.made, i, i+1)
+			}
+		}
+	}
+}
+
+// withdraw takes one pod of a unit out of the plan.
+func (d *decision) withdraw(u unit, from map[model.PodKey]*model.Pod) *model.Pod {
+	s := &d.seats[u.seat]
+	s.n--
+	if u.made < 0 {
+		at := d.slots[s.slot]
+		i := lastIndex(d.plan.Fits, func(f Nomination) bool { return f.Node == at.node && f.Claim == at.claim && from[f.Pod] != nil })
+		pod := from[d.plan.Fits[i].Pod]
+		d.plan.Fits = slices.Delete(d.plan.Fits, i, i+1)
+		return pod
+	}
+	m, b := &d.made[u.made], &d.plan.Buy[u.made]
+	m.loads = slices.Clone(m.loads)
+	m.loads[slices.IndexFunc(m.loads, func(l member) bool { return l.g == u.g && l.c == s.cell && l.n > 0 })].n--
+	i := lastIndex(b.Pods, func(k model.PodKey) bool { return from[k] != nil })
+	pod := from[b.Pods[i]]
+	b.Pods = slices.Delete(b.Pods, i, i+1)
+	b.Requests = b.Requests.Sub(pod.Requests)
+	return pod
+}
+
+func lastIndex[T any](list []T, f func(T) bool) int {
+	for i, x := range slices.Backward(list) {
+		if f(x) {
+			return i
+		}
+	}
+	return -1
+}
+
+// over is a pod that was taken out of the plan again.
+type over struct {
+	g   *group
+	pod *model.Pod
+}
