@@ -39,9 +39,8 @@ func (d *decision) promises(groups []*group) {
 				continue
 			}
 			d.held = append(d.held, promise{g, int32(i), k})
-			d.reserve(g, int32(i), 1)
 			held[k] = true
-			g.held++
+			d.hold(d.held[len(d.held)-1], 1)
 		}
 	}
 	for _, g := range groups {
@@ -71,6 +70,21 @@ func (d *decision) patience(x promise) int {
 // patient is the most patience that there is.
 const patient = 2
 
+// hold takes, or with -1 gives back, the room and the place among others that a planned pod is to have.
+func (d *decision) hold(x promise, n int) {
+	d.reserve(x.g, x.slot, n)
+	x.g.held += n
+	doms := d.topo.spots[d.slots[x.slot].spot].doms
+	for _, y := range x.g.matches {
+		if !y.near {
+			y.held.add(doms[y.key], int32(n))
+		}
+	}
+	for _, y := range x.g.anti {
+		y.heldOwners.add(doms[y.key], int32(n))
+	}
+}
+
 // reserve takes room for n pods of the group from a slot; negative n gives it back.
 func (d *decision) reserve(g *group, slot int32, n int) {
 	s := d.slots[slot]
@@ -80,13 +94,17 @@ func (d *decision) reserve(g *group, slot int32, n int) {
 }
 
 // keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may
-// make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less patience.
-func (d *decision) keepPromises() bool {
+// make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less patience. While there are any of these, the patient are asked only
+// when others are done: urge says so.
+func (d *decision) keepPromises(urge bool) bool {
 	kept := false
 	for more := true; more; {
 		more = false
 		for p := range patient + 1 {
 			hasty := slices.ContainsFunc(d.held, func(x promise) bool { return d.patience(x) < p })
+			if p == patient && hasty && !urge {
+				break
+			}
 			came := false
 			d.held = slices.DeleteFunc(d.held, func(x promise) bool {
 				if came && hasty || d.patience(x) != p || !d.keep(x) {
@@ -107,12 +125,13 @@ func (d *decision) keepPromises() bool {
 // keep seats one pod where it was planned, if its ties allow that now.
 func (d *decision) keep(x promise) bool {
 	d.domains(x.g, false) // what is bought is bought: only domains that are there count
+	d.keeping = true
+	defer func() { d.keeping = false }()
 	if !d.stands(x.g, d.topo.spots[d.slots[x.slot].spot].doms, false) {
 		return false
 	}
-	d.reserve(x.g, x.slot, -1)
 	x.g.pull(x.pod)
-	x.g.held--
+	d.hold(x, -1)
 	d.sit(x.g, x.slot, 1)
 	return true
 }
@@ -120,8 +139,7 @@ func (d *decision) keep(x promise) bool {
 // breakPromises gives up the room that is still held; its pods go wherever there is a place. It reports whether there was any.
 func (d *decision) breakPromises() bool {
 	for _, x := range d.held {
-		d.reserve(x.g, x.slot, -1)
-		x.g.held--
+		d.hold(x, -1)
 		d.broken = append(d.broken, x.pod)
 	}
 	any := len(d.held) > 0

@@ -37,7 +37,7 @@ func (d *decision) seatAll() {
 // machine can be bought. Groups that wait for others (affinity) are asked again.
 func (d *decision) seatMany(groups []*group) {
 	d.promises(groups)
-	d.keepPromises()
+	d.keepPromises(false)
 	waiting := groups
 	for range maxPasses {
 		progress := false
@@ -46,7 +46,7 @@ func (d *decision) seatMany(groups []*group) {
 			before := g.unseated()
 			d.seat(g)
 			progress = progress || g.unseated() < before
-			if len(d.held) > 0 && d.keepPromises() {
+			if len(d.held) > 0 && d.keepPromises(false) {
 				progress = true
 			}
 			if g.unseated() > 0 && g.tied() {
@@ -57,7 +57,7 @@ func (d *decision) seatMany(groups []*group) {
 		if progress && len(waiting) > 0 {
 			continue
 		}
-		if !d.breakPromises() {
+		if !d.keepPromises(true) && !d.breakPromises() {
 			return
 		}
 		waiting = groups
@@ -155,6 +155,7 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 				n = d.slots[slot].free.times(g.size, g.unseated())
 			}
 			d.sit(g, slot, n)
+			d.keepPromises(false)
 			reset = true
 			continue
 		}
@@ -276,7 +277,7 @@ func (d *decision) low(g *group, i int) int32 {
 	if len(g.among[i]) < int(r.min) {
 		return 0
 	}
-	n := r.term.least(g.among[i])
+	n := r.term.least(g.among[i], !d.keeping)
 	if n == noBound {
 		return 0
 	}
@@ -296,12 +297,12 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 			continue
 		}
 		dom := doms[r.term.key]
-		if dom < 0 || r.term.matched.at(dom)+r.term.maybe.at(dom)+r.self-d.low(g, i) > r.skew {
+		if dom < 0 || r.term.matched.at(dom)+r.term.maybe.at(dom)+d.heldFor(&r.term.held, dom)+r.self-d.low(g, i) > r.skew {
 			return false
 		}
 	}
 	for _, x := range g.anti {
-		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom) > 0 {
+		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom)+d.heldFor(&x.held, dom) > 0 {
 			return false
 		}
 	}
@@ -328,7 +329,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 		if dom == unknown {
 			continue
 		}
-		if x.owners.at(dom) > 0 {
+		if x.owners.at(dom)+d.heldFor(&x.heldOwners, dom) > 0 {
 			return false
 		}
 		if lim, ok := x.lim[dom]; ok && x.matched.at(dom)+1 > lim {
@@ -343,6 +344,14 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 		}
 	}
 	return d.near(g, doms, fresh)
+}
+
+// heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
+func (d *decision) heldFor(c *tally, dom int32) int32 {
+	if d.keeping {
+		return 0
+	}
+	return c.at(dom)
 }
 
 // near reports whether the group's required affinity holds: pods that all terms pick are there, or there are none anywhere and

@@ -57,6 +57,8 @@ type term struct {
 	matched, owners tally
 	// maybe counts picked pods on machines yet to be bought that may or may not count for the constraint.
 	maybe tally
+	// held and heldOwners count, likewise, planned pods that room is held for: nobody else may take their places.
+	held, heldOwners tally
 	// going counts picked pods that are terminating: near them nobody may start, but they keep others from being the first.
 	going int
 	// lim remembers, per domain, the most picked pods that a pod placed in this decision can live with.
@@ -265,14 +267,19 @@ func (r *rules) tied() bool {
 	return len(r.avoid)+len(r.toward)+len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.matches)+len(r.host) > 0
 }
 
-// least is the smallest count among the domains.
-func (x *term) least(doms []int32) int32 {
-	if len(x.matched.n) < len(doms) {
+// least is the smallest count among the domains; held says whether planned pods that wait for their turn count.
+func (x *term) least(doms []int32, held bool) int32 {
+	held = held && len(x.held.n) > 0
+	if !held && len(x.matched.n) < len(doms) {
 		return 0
 	}
 	low := noBound
 	for _, d := range doms {
-		if low = min(low, x.matched.n[d]); low == 0 {
+		n := x.matched.n[d]
+		if held {
+			n += x.held.n[d]
+		}
+		if low = min(low, n); low == 0 {
 			return 0
 		}
 	}
