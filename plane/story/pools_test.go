@@ -2,6 +2,9 @@ package story
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -169,9 +172,39 @@ func waitScenarios() []scenario {
 		{name: "devices by claim are not ours yet", next: []workload{beside}, also: []client.Object{deviceClaim("one")},
 			waits: []waiter{{workload: claims, left: 1, says: "resource-claims: "}}, holds: oneNode},
 		{name: "each pool says why not", next: []workload{beside}, also: []client.Object{pool("second", nil)},
-			waits: []waiter{{workload: lost, left: 1, says: `nodepool "second": node-selector: `}}, holds: oneNode},
+			waits: []waiter{{workload: lost, left: 1, says: `nodepool "second": node-selector: `}},
+			holds: func(l *lab) string { return first(oneNode(l), l.saysTheSame(lost)) }},
 		priorityScenario(), preemptionScenario(),
 	}
+}
+
+// saysTheSame dumps the cluster as the documentation says and compares what simulate says of the pod that waits with what the
+// controller said.
+func (l *lab) saysTheSame(w workload) string {
+	dump := filepath.Join(l.t.TempDir(), "dump.yaml")
+	text := l.do("kubectl", "get", "nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb", "-A", "-o", "yaml")
+	if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	out, err := exec.Command(filepath.Join(bin, "karpenter"), "simulate", dump, "--location", location).CombinedOutput()
+	if err != nil {
+		l.t.Fatalf("karpenter simulate: %v\n%s", err, out)
+	}
+	for _, e := range l.events() {
+		if e.Source.Component != "karpenter" || !strings.HasPrefix(e.InvolvedObject.Name, w.name+"-") {
+			continue
+		}
+		for reason := range strings.SplitSeq(e.Message, "; ") {
+			_, reason, _ = strings.Cut(reason, "nodepool ")
+			name, reason, _ := strings.Cut(reason, ": ")
+			reason, _, _ = strings.Cut(reason, " (")
+			if said := fmt.Sprintf("pool %s: %s", strings.Trim(name, `"`), reason); !strings.Contains(string(out), said) {
+				return fmt.Sprintf("the controller said %q of the pod, simulate says\n%s", said, out)
+			}
+		}
+		return ""
+	}
+	return "the controller said nothing of the pod"
 }
 
 func priority(name string, value int32) *schedulingv1.PriorityClass {
