@@ -150,13 +150,13 @@ func (p *provisioner) decide(w model.World) (place.Plan, bool) {
 }
 
 // sound audits a plan, and says so to whoever may mend it when it is not.
-func (p *provisioner) sound(in place.Input, plan place.Plan) bool {
+func (c *Controller) sound(in place.Input, plan place.Plan) bool {
 	findings := audit.Check(in.World, plan)
 	if len(findings) == 0 {
 		return true
 	}
-	p.Observe.PlanRefused(plan, findings)
-	p.Refused(evidence.Case{World: in.World, Preferences: in.Preferences, Plan: plan, Findings: findings, At: p.Now(), Version: p.Version})
+	c.Observe.PlanRefused(plan, findings)
+	c.Refused(evidence.Case{World: in.World, Preferences: in.Preferences, Plan: plan, Findings: findings, At: c.Now(), Version: c.Version})
 	return false
 }
 

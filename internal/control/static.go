@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
@@ -53,8 +54,11 @@ func (c *Controller) fill(ctx context.Context, name string) error {
 	if !ok {
 		return nil
 	}
-	d := static.Decide(w, pool)
+	d := static.DecideWith(c.Decide, w, pool)
 	if len(d.Create) > 0 {
+		if !c.sound(place.Input{World: d.Asked}, d.Plan) {
+			return &later{after: replanSame, err: fmt.Errorf("pool %s: what would be bought is unsound", name)}
+		}
 		c.Mark(PointPlanned)
 	}
 	for _, x := range d.Create {

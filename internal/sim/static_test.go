@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/control"
+	"github.com/karpenter-aks/karpenter/internal/evidence"
+	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -35,6 +38,31 @@ func (s *Sim) ready(n int) func() bool {
 		}
 		return ready == n && len(o.Claims) == n && len(o.Nodes) == n
 	}
+}
+
+// A machine that the audit refuses is not bought for a static pool either.
+func TestAStaticPoolBuysNothingUnsound(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	var refused atomic.Int32
+	decide := func(in place.Input) place.Plan {
+		p := place.Decide(in)
+		if broken.Load() {
+			p.Price++
+		}
+		return p
+	}
+	c := Config{Settings: control.Settings{StaticCapacity: true}, Decide: decide, Refused: func(evidence.Case) { refused.Add(1) }}
+	Run(t, c, func(s *Sim) {
+		s.Store.Put(class(), daemon())
+		s.resize(staticPool(), 2)
+		s.Pass(time.Minute)
+		if n := len(s.Store.Objects().Claims); n != 0 || refused.Load() == 0 || refused.Load() > 12 {
+			t.Errorf("%d claims come from unsound plans, of which %d were refused in a minute", n, refused.Load())
+		}
+		broken.Store(false)
+		s.Until("two nodes are ready", 5*time.Minute, s.ready(2))
+	})
 }
 
 func TestAStaticPoolHasAsManyNodesAsAPersonWants(t *testing.T) {

@@ -71,7 +71,11 @@ func Decide(q Question) (Answer, error) {
 		return a, &Unsound{f}
 	}
 	for _, p := range w.Pools {
-		if d := static.Decide(w, p); len(d.Create)+len(d.Delete) > 0 || d.Why != "" {
+		d := static.Decide(w, p)
+		if f := audit.Check(d.Asked, d.Plan); len(d.Create) > 0 && len(f) > 0 {
+			return a, &Unsound{f}
+		}
+		if len(d.Create)+len(d.Delete) > 0 || d.Why != "" {
 			a.Static = append(a.Static, Static{p.Name, d})
 		}
 	}

@@ -29,6 +29,10 @@ type Decision struct {
 	// Why says why fewer are created than are missing, with words for people; "" when none are held back.
 	Why    model.Why
 	Detail string
+	// Asked is the picture in which place was asked for one machine of the pool, and Plan its answer, which all of Create follows: for
+	// the audit. Zero when nothing is created.
+	Asked model.World
+	Plan  place.Plan
 }
 
 // Creation is one claim to create.
@@ -40,7 +44,10 @@ type Creation struct {
 // Decide compares what the pool has with what it should have. A pool without replicas is left alone. Claims that are on
 // their way out do not count as there, but they do count against limits.nodes until they are gone.
 // O(claims + pods + place.Decide for one pod).
-func Decide(w model.World, pool model.Pool) Decision {
+func Decide(w model.World, pool model.Pool) Decision { return DecideWith(place.Decide, w, pool) }
+
+// DecideWith is Decide that asks another than place.Decide what to buy.
+func DecideWith(ask func(place.Input) place.Plan, w model.World, pool model.Pool) Decision {
 	if pool.Replicas == nil || pool.Deleting {
 		return Decision{}
 	}
@@ -68,13 +75,14 @@ func Decide(w model.World, pool model.Pool) Decision {
 	if missing <= 0 {
 		return Decision{Delete: surplus(w, live, int(-missing))}
 	}
-	return create(w, pool, lack{missing: missing, machines: machines, taken: taken})
+	return create(w, pool, lack{missing: missing, machines: machines, taken: taken, ask: ask})
 }
 
 // lack is what is known when claims are missing.
 type lack struct {
 	missing, machines int64
 	taken             map[string]bool // names of claims
+	ask               func(place.Input) place.Plan
 }
 
 func create(w model.World, pool model.Pool, in lack) Decision {
@@ -88,7 +96,9 @@ func create(w model.World, pool model.Pool, in lack) Decision {
 	if n == 0 {
 		return d
 	}
-	b, why, detail := machine(w, pool)
+	d.Asked = alone(w, pool)
+	d.Plan = in.ask(place.Input{World: d.Asked, Pods: d.Asked.Pods})
+	b, why, detail := machine(d.Plan)
 	if why != "" {
 		return Decision{Why: why, Detail: detail}
 	}
@@ -102,19 +112,24 @@ func create(w model.World, pool model.Pool, in lack) Decision {
 	return d
 }
 
-// machine asks place what it would buy for a pod that asks for nothing and accepts everything, were the pool empty, alone
-// and not static. That way daemons, minValues, what is sold out and every other rule about buying count as for any pool.
-func machine(w model.World, pool model.Pool) (place.Purchase, model.Why, string) {
+// probe is all that a pod asks for in whose stead a machine of a static pool is bought.
+func probe() model.Resources { return model.Resources{Pods: 1} }
+
+// alone is the picture to ask place in what it would buy for a pod that asks for nothing and accepts everything, were the pool empty,
+// alone and not static. That way daemons, minValues, what is sold out and every other rule about buying count as for any pool.
+func alone(w model.World, pool model.Pool) model.World {
 	pool.Replicas, pool.Limits = nil, nil
-	alone := w
-	alone.Pools, alone.Claims, alone.Nodes, alone.PDBs = []model.Pool{pool}, nil, nil, nil
-	probe := model.Pod{Namespace: "static", Name: pool.Name, UID: "static", Unschedulable: true,
-		Requests: model.Resources{Pods: 1}, Tolerations: []model.Toleration{{Op: "Exists"}}}
-	alone.Pods = []model.Pod{probe}
-	plan := place.Decide(place.Input{World: alone, Pods: alone.Pods})
+	w.Pools, w.Claims, w.Nodes, w.PDBs = []model.Pool{pool}, nil, nil, nil
+	w.Pods = []model.Pod{{Namespace: "static", Name: pool.Name, UID: "static", Unschedulable: true,
+		Requests: probe(), Tolerations: []model.Toleration{{Op: "Exists"}}}}
+	return w
+}
+
+// machine is what the plan buys, without the pod, or why it buys nothing.
+func machine(plan place.Plan) (place.Purchase, model.Why, string) {
 	if len(plan.Buy) == 1 {
 		b := plan.Buy[0]
-		b.Pods, b.Requests = nil, b.Requests.Sub(probe.Requests)
+		b.Pods, b.Requests = nil, b.Requests.Sub(probe())
 		return b, "", ""
 	}
 	for _, l := range plan.Left {
