@@ -72,9 +72,10 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	defer court.close()
+	stuck := map[model.PodKey]int{}
 	for try := range q.Orders + 1 {
 		court.nodes.reset()
-		a, err := court.bind(order, pods)
+		a, err := court.bind(order, pods, try > 0 && len(order) <= few)
 		if err != nil {
 			return Answer{}, err
 		}
@@ -84,33 +85,29 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		if len(best.Rejected) == 0 {
 			break
 		}
-		// Those that got stuck go first, the others in any order.
+		// Those that get stuck go first, most often stuck before others; beyond that, any order.
 		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		stuck := map[model.PodKey]bool{}
 		for _, x := range a.Rejected {
-			stuck[x.Pod] = true
+			stuck[x.Pod]++
 		}
-		if try%2 == 0 {
-			slices.SortStableFunc(order, func(a, b Placement) int { return cmp.Compare(after(stuck[a.Pod]), after(stuck[b.Pod])) })
-		}
+		slices.SortStableFunc(order, func(a, b Placement) int {
+			return cmp.Compare(stuck[b.Pod], stuck[a.Pod])
+		})
 	}
 	return best, nil
 }
 
-func after(stuck bool) int {
-	if stuck {
-		return 0
-	}
-	return 1
-}
+// few is how many placements are few enough to start again from the first one after each that is accepted.
+const few = 40
 
-// bind tries the placements in rounds until a round binds nobody.
-func (c *court) bind(order []Placement, pods map[model.PodKey]*corev1.Pod) (Answer, error) {
+// bind tries the placements in rounds until a round binds nobody. With again, a round ends with the first that it binds, so that those at
+// the head land as soon as they can.
+func (c *court) bind(order []Placement, pods map[model.PodKey]*corev1.Pod, again bool) (Answer, error) {
 	var a Answer
 	rest := slices.Clone(order)
 	for len(rest) > 0 {
 		var refused []Rejection
-		for _, x := range rest {
+		for i, x := range rest {
 			pod, ok := pods[x.Pod]
 			if !ok {
 				return Answer{}, fmt.Errorf("placement of %s: no such pod", x.Pod)
@@ -124,6 +121,12 @@ func (c *court) bind(order []Placement, pods map[model.PodKey]*corev1.Pod) (Answ
 				continue
 			}
 			a.Accepted++
+			if again {
+				for _, y := range rest[i+1:] {
+					refused = append(refused, Rejection{Placement: y})
+				}
+				break
+			}
 		}
 		if len(refused) == len(rest) {
 			a.Rejected = refused
