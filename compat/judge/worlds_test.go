@@ -94,7 +94,7 @@ func accepted() map[string]string {
 }
 
 // TestUpstreamPlacesNoMore: every pod that upstream's scheduler places, and kube-scheduler then accepts, we place. Where we
-// place as many pods of the world but others, nobody is worse off.
+// place as many pods of the world but others, nobody is worse off; nor where we place more of those that matter more.
 func TestUpstreamPlacesNoMore(t *testing.T) {
 	tally := map[string]int{}
 	for seed := range uint64(worlds) {
@@ -132,7 +132,7 @@ func compare(t testing.TB, seed uint64, tally map[string]int) {
 	ours := len(place.Waiting(w)) - len(plan.Left)
 	tally["upstream, accepted"] += len(landed)
 	tally["ours"] += ours
-	if ours >= len(landed) {
+	if ours >= len(landed) || mattersMore(w, plan, landed) {
 		return
 	}
 	for _, l := range plan.Left {
@@ -149,6 +149,30 @@ func compare(t testing.TB, seed uint64, tally map[string]int) {
 			}
 		}
 	}
+}
+
+// mattersMore reports whether the first priority, from the highest, of which we place not as many pods as upstream does has more of ours.
+// Upstream does not look at priorities; kube-scheduler binds important pods first.
+func mattersMore(w model.World, plan place.Plan, landed map[model.PodKey]bool) bool {
+	left := map[model.PodKey]bool{}
+	for _, l := range plan.Left {
+		left[l.Pod] = true
+	}
+	more := map[int32]int{}
+	for _, p := range place.Waiting(w) {
+		if !left[p.Key()] {
+			more[p.Priority]++
+		}
+		if landed[p.Key()] {
+			more[p.Priority]--
+		}
+	}
+	for _, p := range slices.Backward(slices.Sorted(maps.Keys(more))) {
+		if more[p] != 0 {
+			return more[p] > 0
+		}
+	}
+	return false
 }
 
 // theirs returns the pods that upstream places and kube-scheduler accepts there.

@@ -74,8 +74,8 @@ func (a *audit) inUse(pool, name string) int64 {
 }
 
 // weights checks that no purchase was made from a pool although each of its pods could have had a machine of its own from
-// a heavier one. Only clear cases count: heavier pools with limits, minValues or taints that merely discourage, pods with wishes or with
-// neighbours to think of, and plans cut short are not judged.
+// a heavier one. Only clear cases count: heavier pools with limits, minValues or taints that merely discourage, pods with wishes, with
+// neighbours to think of or who are thought of by others, and plans cut short are not judged.
 func (a *audit) weights(p place.Plan) {
 	if p.Cut {
 		return
@@ -102,7 +102,7 @@ func (a *audit) plainPool(p model.Pool) bool {
 
 // couldBuy reports whether the pool has something on sale that holds the pod by itself, as plain as pool and pod may be.
 func (a *audit) couldBuy(pool model.Pool, p *model.Pod) bool {
-	if p == nil || len(p.Prefers)+len(p.PodAffinity)+len(p.PodAntiAffinity)+len(p.Spread)+len(p.HostPorts)+len(p.Volumes) > 0 ||
+	if p == nil || a.ties != nil && len(a.ties.picking(p)) > 0 || len(p.Prefers)+len(p.PodAffinity)+len(p.PodAntiAffinity)+len(p.Spread)+len(p.HostPorts)+len(p.Volumes) > 0 ||
 		len(untolerated(pool.Taints, p)) > 0 {
 		return false
 	}

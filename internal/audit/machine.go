@@ -24,6 +24,7 @@ type audit struct {
 	placed     map[*model.Pod]bool // pods that the plan gives a place
 	sells      map[alone]bool
 	machines   []*machine
+	ties       *tallies // nil when nobody has a say about neighbours
 	out        []Finding
 }
 

@@ -48,6 +48,7 @@ func (a *audit) neighbours() {
 		return
 	}
 	t := newTallies(a)
+	a.ties = t
 	if len(t.kins) == 0 {
 		return
 	}

@@ -72,6 +72,8 @@ type seatOption struct {
 	offer  offer
 	cap    int // machines' worth of pods that may still be bought here
 	bought int
+	// holds is how many of the pods may follow the first one here, where all have to be in one place.
+	holds int
 }
 
 // seat places as many pods of the group as the ties allow, with as many wishes granted as can be.
@@ -129,6 +131,7 @@ func (d *decision) cellsFor(g *group) []seatOption {
 const noCap = 1 << 40
 
 func (d *decision) seatEach(g *group, opts []seatOption) {
+	d.foresee(g, opts)
 	for reset := false; g.unseated() > 0; {
 		best, slot := -1, int32(-1)
 		for i := range opts {
@@ -203,6 +206,26 @@ func (d *decision) noteSeat(s seated) {
 	d.seats = append(d.seats, s)
 }
 
+// foresee notes how many pods each cell holds, for pods that look for their own like and would be the first of it: the others have to
+// follow.
+func (d *decision) foresee(g *group, opts []seatOption) {
+	if !g.near.self || d.present(g) {
+		return
+	}
+	n := g.unseated()
+	for i := range opts {
+		o := &opts[i]
+		if o.offer.ok {
+			o.holds = min(n, o.cap)
+		}
+		for _, at := range o.c.slots {
+			if o.holds = min(n, o.holds+d.slots[at].free.times(g.size, n)); o.holds == n {
+				break
+			}
+		}
+	}
+}
+
 // paidFor reports whether the next pod of the group has a place on what is paid for, wishes aside.
 func (d *decision) paidFor(g *group) bool {
 	form, rules, among := g.form, g.rules, g.among
@@ -240,6 +263,9 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 
 // better reports whether option a beats b for the next pod.
 func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bSlot bool) bool {
+	if a.holds != b.holds {
+		return a.holds > b.holds
+	}
 	if aSlot != bSlot {
 		return aSlot
 	}

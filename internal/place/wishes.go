@@ -171,8 +171,8 @@ func (fs *forms) wish(f *form, s require.Set) *form {
 
 // worthIt reports whether granting wishes is worth what it costs beside the plan without.
 func (d *decision) worthIt(plain *decision) bool {
-	if len(d.plan.Left) > len(plain.plan.Left) || d.plan.Cut && !plain.plan.Cut {
-		return false
+	if c := cmp.Or(cmp.Compare(len(d.broken), len(plain.broken)), d.compareLeft(plain)); c != 0 || d.plan.Cut && !plain.plan.Cut {
+		return c < 0 // more pods have a place, however that came
 	}
 	pods, weight := 0, int64(0)
 	for _, g := range d.groups {
