@@ -33,6 +33,14 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 		}
 		known = d.next
 	}
+	if best.gatherable() {
+		known = best.lessons
+		known.gather = true
+		d := &decision{in: in, grant: grant, lessons: known}
+		if d.run(pods); d.compare(best) < 0 {
+			best = d
+		}
+	}
 	return best
 }
 
@@ -46,6 +54,8 @@ type lessons struct {
 	ahead map[string]int
 	// eager are planned pods whose place was gone when they were asked; they are asked first.
 	eager map[model.PodKey]bool
+	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
+	gather bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
 }

@@ -138,8 +138,8 @@ func byAge(a, b *model.Pod) int {
 // terms returns the alternatives of the pod's node selector and required node affinity that do not contradict
 // themselves, or why there is none.
 func terms(p model.Pod) (out []require.Set, why model.Why, detail string) {
-	if w := undecided(p); w != "" {
-		return nil, w, needText(w)
+	if len(p.Needs) > 0 {
+		return nil, p.Needs[0], needText(p.Needs[0])
 	}
 	for _, t := range p.Affinity {
 		for _, q := range t {
@@ -214,19 +214,6 @@ func selected(p *model.Pod) (out []require.Set) {
 // maxAlternatives bounds how many combinations of volumes' and affinity's alternatives one pod may have.
 const maxAlternatives = 256
 
-// undecided names the first thing that the pod asks for and that is not decided: what needs lists and no field of the pod says.
-func undecided(p model.Pod) model.Why {
-	for _, n := range p.Needs {
-		switch {
-		case n == model.WhyTopologySpread && len(p.Spread) > 0, n == model.WhyPodAffinity && len(p.PodAffinity)+len(p.PodAntiAffinity) > 0,
-			n == model.WhyVolumes && len(p.Volumes) > 0, n == model.WhyHostPorts && len(p.HostPorts) > 0:
-			continue
-		}
-		return n
-	}
-	return ""
-}
-
 func known(op model.Operator) bool {
 	switch op {
 	case model.In, model.NotIn, model.Exists, model.DoesNotExist, model.Gt, model.Lt, model.Gte, model.Lte:
@@ -235,21 +222,15 @@ func known(op model.Operator) bool {
 	return false
 }
 
-// needText says in words what the engine does not decide yet.
+// needText says in words what is not decided.
 func needText(w model.Why) string {
 	switch w {
-	case model.WhyTopologySpread:
-		return "the pod requires topology spread, which is not decided yet"
-	case model.WhyPodAffinity:
-		return "the pod requires pod affinity or anti-affinity, which is not decided yet"
 	case model.WhyVolumes:
-		return "the pod uses persistent volumes, which are not decided yet"
-	case model.WhyHostPorts:
-		return "the pod uses host ports, which are not decided yet"
+		return "the pod uses persistent volumes of which not all are known well enough to say where they can be reached"
 	case model.WhyResourceClaims:
 		return "the pod uses resource claims, which are not supported"
 	case model.WhyMatchFields:
 		return "the pod selects nodes by field, which can only name nodes that exist"
 	}
-	return "the pod needs " + string(w)
+	return "the pod needs " + string(w) + ", which is not decided"
 }

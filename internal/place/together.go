@@ -233,6 +233,13 @@ func (d *decision) purchaseGroups() []*group {
 			if p.n == 0 {
 				continue
 			}
+			if _, most := g.enough(); d.gather && most > 0 {
+				for _, x := range g.gathered(p, most) {
+					x.pods = carve(g, x.members[0].n)
+					out = append(out, x)
+				}
+				continue
+			}
 			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
 				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority, ahead: g.ahead})
 		}
