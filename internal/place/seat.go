@@ -358,7 +358,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 		if x.owners.at(dom)+d.heldFor(&x.heldOwners, dom) > 0 {
 			return false
 		}
-		if lim, ok := x.lim[dom]; ok && x.matched.at(dom)+1 > lim {
+		if lim, ok := x.lim[dom]; ok && !d.keeping && x.matched.at(dom)+1 > lim {
 			return false
 		}
 	}
