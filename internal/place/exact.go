@@ -13,24 +13,30 @@ const maxStates = 1 << 16
 // whole: few pods, or many of one or two groups. nil when the input is too large or the budget of steps does not suffice.
 func (p *packer) exact(want []int, budget int) *draft {
 	states := 1
-	for _, n := range want {
+	var groups, left []int
+	for g, n := range want {
+		if n == 0 {
+			continue
+		}
 		if states *= n + 1; states > maxStates {
 			return nil
 		}
+		groups, left = append(groups, g), append(left, n)
 	}
 	// Choices are compared with each other first; that is work too.
-	if budget -= len(p.choices) * len(p.choices) / 64; budget <= 0 {
-		p.steps -= 1 + len(p.choices)/8
+	if budget -= len(p.choices); budget <= 0 || len(groups) == 0 {
+		p.steps--
 		return nil
 	}
-	e := &search{packer: p, budget: min(budget, p.steps), memo: map[string]answer{}, want: want}
+	p.steps -= len(p.choices) / 4
+	e := &search{packer: p, budget: min(budget, p.steps), memo: map[string]answer{}, groups: groups, want: left}
 	e.options = e.trim()
 	start := e.budget
-	a, ok := e.solve(slices.Clone(want), make([]vec, len(p.limits)))
+	a, ok := e.solve(slices.Clone(left), make([]vec, len(p.limits)))
 	if ok && !e.within(a) {
 		// The limits bind: search again, this time with what is left of them as part of the question.
 		e.bound, e.memo = true, map[string]answer{}
-		a, ok = e.solve(slices.Clone(want), p.remaining(nil))
+		a, ok = e.solve(slices.Clone(left), p.remaining(nil))
 	}
 	p.steps -= start - max(e.budget, 0)
 	if !ok {
@@ -61,36 +67,37 @@ func (a answer) better(b answer) bool {
 
 type search struct {
 	*packer
+	groups  []int // those that wait; all lists of counts below are by position here
 	want    []int
 	options []int // choices worth looking at
 	budget  int
 	bound   bool // limits are part of the state
 	memo    map[string]answer
+	text    []byte
 }
 
 // trim returns the choices that are not beaten once rooms are cut down to what all waiting pods together need.
 func (e *search) trim() []int {
-	total := make(vec, len(e.sizes[0]))
-	groups, only := 0, 0
-	for g, n := range e.want {
-		total.take(e.sizes[g], -n)
-		if n > 0 {
-			groups, only = groups+1, g
-		}
+	dims := len(e.sizes[0])
+	total := make(vec, dims)
+	for at, n := range e.want {
+		total.take(e.sizes[e.groups[at]], -n)
 	}
-	var cuts []choice
-	for i, c := range e.choices {
-		c.room = c.room.clone()
-		for r := range c.room {
-			c.room[r] = min(c.room[r], total[r])
+	cuts := make([]choice, 0, len(e.choices))
+	flat := make(vec, dims*len(e.choices))
+	for i := range e.choices {
+		c := choice{seller: e.choices[i].seller, item: i, cost: e.choices[i].cost, takes: e.choices[i].takes, free: e.choices[i].free}
+		c.room, flat = flat[:dims:dims], flat[dims:]
+		for r, v := range e.choices[i].room {
+			c.room[r] = min(v, total[r])
 		}
-		if groups == 1 {
+		if len(e.groups) == 1 {
 			// Of pods that are all alike, only how many fit tells machines apart.
-			k := min(c.room.times(e.sizes[only], e.want[only]), e.bearable(nil, only))
-			c.room = make(vec, len(total))
+			only := e.groups[0]
+			k := min(c.room.times(e.sizes[only], e.want[0]), e.bearable(nil, only))
+			clear(c.room)
 			c.room.take(e.sizes[only], -k)
 		}
-		c.item = i
 		cuts = append(cuts, c)
 	}
 	var out []int
@@ -98,6 +105,12 @@ func (e *search) trim() []int {
 		out = append(out, c.item)
 	}
 	return out
+}
+
+// position is where the load's group stands among those that wait.
+func (e *search) position(l load) int {
+	at, _ := slices.BinarySearch(e.groups, l.group)
+	return at
 }
 
 // within reports whether the plan keeps the limits.
@@ -113,8 +126,9 @@ func (e *search) within(a answer) bool {
 	return true
 }
 
-func (e *search) key(left []int, limits []vec) string {
-	var b []byte
+// key writes the state into e.text.
+func (e *search) key(left []int, limits []vec) {
+	b := e.text[:0]
 	for _, n := range left {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -125,7 +139,7 @@ func (e *search) key(left []int, limits []vec) string {
 			}
 		}
 	}
-	return string(b)
+	e.text = b
 }
 
 // solve returns the best answer for the pods left. Some machine holds the first waiting pod, so only machines that
@@ -135,14 +149,15 @@ func (e *search) solve(left []int, limits []vec) (best answer, ok bool) {
 	if first < 0 {
 		return answer{}, true
 	}
-	key := e.key(left, limits)
-	if a, ok := e.memo[key]; ok {
+	e.key(left, limits)
+	if a, ok := e.memo[string(e.text)]; ok {
 		return a, true
 	}
+	key := string(e.text)
 	best, found := answer{}, false
 	for _, ci := range e.options {
 		c := &e.choices[ci]
-		if !e.takes(ci, first) || e.bound && !limits[c.seller].covers(c.cost) {
+		if !e.takes(ci, e.groups[first]) || e.bound && !limits[c.seller].covers(c.cost) {
 			continue
 		}
 		t := &try{search: e, ci: ci, left: left, limits: limits, best: &best, found: &found}
@@ -178,23 +193,23 @@ type try struct {
 	found  *bool
 }
 
-// fill decides how many pods of group g and all later ones go in. The first group gives at least one pod, the last
+// fill decides how many pods of the group at a position and of all later ones go in. The first group gives at least one pod, the last
 // one as many as fit: a machine that could hold more of them is never better. It is false when the budget is spent.
-func (t *try) fill(g int, room vec, loads []load) bool {
+func (t *try) fill(at int, room vec, loads []load) bool {
 	if t.budget--; t.budget < 0 {
 		return false
 	}
-	for g < len(t.left) && (t.left[g] == 0 || !t.takes(t.ci, g) || room.times(t.sizes[g], 1) == 0 || t.bearable(loads, g) == 0) {
-		g++
+	for at < len(t.left) && (t.left[at] == 0 || !t.takes(t.ci, t.groups[at]) || room.times(t.sizes[t.groups[at]], 1) == 0 || t.bearable(loads, t.groups[at]) == 0) {
+		at++
 	}
-	if g == len(t.left) {
+	if at == len(t.left) {
 		return len(loads) == 0 || t.close(loads)
 	}
-	last := true
-	for h := g + 1; h < len(t.left); h++ {
-		last = last && (t.left[h] == 0 || !t.takes(t.ci, h))
+	g, last := t.groups[at], true
+	for h := at + 1; h < len(t.left); h++ {
+		last = last && (t.left[h] == 0 || !t.takes(t.ci, t.groups[h]))
 	}
-	most := min(room.times(t.sizes[g], t.left[g]), t.bearable(loads, g))
+	most := min(room.times(t.sizes[g], t.left[at]), t.bearable(loads, g))
 	least := 0
 	if len(loads) == 0 {
 		least = 1
@@ -209,7 +224,7 @@ func (t *try) fill(g int, room vec, loads []load) bool {
 			next.take(t.sizes[g], n)
 			with = append(slices.Clip(loads), load{g, n})
 		}
-		if !t.fill(g+1, next, with) {
+		if !t.fill(at+1, next, with) {
 			return false
 		}
 	}
@@ -220,7 +235,7 @@ func (t *try) fill(g int, room vec, loads []load) bool {
 func (t *try) close(loads []load) bool {
 	c := &t.choices[t.ci]
 	for _, l := range loads {
-		t.left[l.group] -= l.n
+		t.left[t.position(l)] -= l.n
 	}
 	limits := t.limits
 	if t.bound {
@@ -230,7 +245,7 @@ func (t *try) close(loads []load) bool {
 	}
 	a, ok := t.solve(t.left, limits)
 	for _, l := range loads {
-		t.left[l.group] += l.n
+		t.left[t.position(l)] += l.n
 	}
 	if !ok {
 		return false
