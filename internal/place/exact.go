@@ -28,7 +28,7 @@ func (p *packer) exact(want []int, budget int) *draft {
 		p.steps--
 		return nil
 	}
-	p.steps -= len(p.choices) / 4
+	p.steps -= len(p.choices) / 2
 	e := &search{packer: p, budget: min(budget, p.steps), memo: map[string]answer{}, groups: groups, want: left}
 	e.options = e.trim()
 	start := e.budget

@@ -144,17 +144,18 @@ func (f *filler) build(pt *pattern, ci int) {
 		f.scores = append(f.scores, math.MaxFloat64)
 	}
 	for {
-		g, k := f.next(lanes)
-		if g < 0 {
+		l, k := f.next(lanes)
+		if l == nil {
 			break
 		}
-		if f.used[g] == 0 {
-			f.at[g] = int32(len(pt.loads))
-			pt.loads = append(pt.loads, load{group: g})
+		// Pods of one size go on together, whatever group they are of.
+		for row := l.row; k > 0 && l.row == row; {
+			n := min(k, f.waits(int(l.group)))
+			f.load(pt, int(l.group), n)
+			if k -= n; k > 0 && !f.advance(l) {
+				break
+			}
 		}
-		pt.loads[f.at[g]].n += k
-		pt.worth += f.worth[g] * int64(k)
-		f.put(g, k)
 	}
 	for r, v := range f.choices[ci].room {
 		f.need[r] = v - f.room[r]
@@ -173,8 +174,14 @@ func (f *filler) build(pt *pattern, ci int) {
 	}
 }
 
-// put loads k pods of a group.
-func (f *filler) put(g, k int) {
+// load puts k pods of a group on.
+func (f *filler) load(pt *pattern, g, k int) {
+	if f.used[g] == 0 {
+		f.at[g] = int32(len(pt.loads))
+		pt.loads = append(pt.loads, load{group: g})
+	}
+	pt.loads[f.at[g]].n += k
+	pt.worth += f.worth[g] * int64(k)
 	f.room.take(f.sizes[g], k)
 	f.used[g] += k
 	f.steps--
@@ -187,10 +194,10 @@ func (f *filler) put(g, k int) {
 	}
 }
 
-// next picks the group to put on next, and how many of it: of each lane the largest that fits, and of these the one that
+// next picks the lane of which to put on next, and how many pods: of each lane the largest that fits, and of these the one that
 // would use the rest of the room for most worth. What a lane scored when there was more room is taken as the most that it can
 // score now, so only those that may be the best are looked at again.
-func (f *filler) next(lanes []lane) (best, many int) {
+func (f *filler) next(lanes []lane) (best *lane, many int) {
 	for r, v := range f.room {
 		f.float[r] = float64(v)
 	}
@@ -203,11 +210,11 @@ func (f *filler) next(lanes []lane) (best, many int) {
 			}
 		}
 		if at < 0 {
-			return -1, 0
+			return nil, 0
 		}
 		l := &lanes[at]
 		if l.scored == f.puts {
-			return int(l.group), max(1, f.room.times(f.sizes[l.group], f.waits(int(l.group)))/2)
+			return l, max(1, f.room.times(l.size, noCap)/2)
 		}
 		l.scored, f.scores[at] = f.puts, 0
 		if !f.stands(l) && !f.advance(l) {

@@ -126,9 +126,7 @@ const (
 	learn       = 10_000  // for learning what pods are worth, beyond the first lessons
 	greedyShare = 8       // the part of the budget that the packing users know may take
 	hopeless    = 500_000 // groups × choices from which on it would not get through with that
-	polish      = 20_000  // for making one draft cheaper
-	polishPod   = 4
-	manyPods    = 10_000 // beyond which drafts get no more polish
+	polish      = 5_000   // for making one draft cheaper
 )
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
@@ -141,7 +139,7 @@ func (p *packer) pack(want []int) *draft {
 		return d
 	}
 	best, guide := p.learned(want, learn)
-	best = p.frugally(polish+polishPod*min(total, manyPods), func(q *packer) *draft { return q.improve(best, want, guide) })
+	best = p.frugally(polish, func(q *packer) *draft { return q.improve(best, want, guide) })
 	if len(want)*len(p.choices) > hopeless {
 		return best
 	}
