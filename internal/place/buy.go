@@ -38,6 +38,7 @@ type buyer struct {
 	last          *deal
 	need, allowed vec
 	forms         []*form
+	order         []int
 }
 
 // purchases builds the purchases of a draft. A bin of which too few offerings remain is given up, and its seller is closed
@@ -109,12 +110,13 @@ func (b *buyer) answer(d *deal) {
 	c := &b.choices[d.choice]
 	s := b.sellers[c.seller]
 	fits, own := b.candidates(d)
-	order := slices.Clone(c.company)
+	order := append(b.order[:0], c.company...)
 	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.choosy) > 0); i = fits.next(i + 1) {
 		if s.room[i].covers(d.need) && d.allowed.covers(s.cost[i]) {
 			order = append(order, i)
 		}
 	}
+	b.order = order
 	items, requests := s.options(order, s.names.resources(d.need), d.need, b.most)
 	if len(items) == 0 || !s.enough(items) {
 		return
@@ -225,8 +227,9 @@ func compareKeys(a, b model.PodKey) int {
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
 func (s *seller) options(from []int, pods model.Resources, need vec, most int) ([]int, model.Resources) {
-	all := make([]int, 0, len(from))
-	over, next := make(vec, len(need)), make(vec, len(need))
+	all := from[:0]
+	both := make(vec, 2*len(need))
+	over, next := both[:len(need)], both[len(need):]
 	seen := newSet(len(s.shelf.items))
 	for _, i := range from {
 		if seen.has(i) {

@@ -55,6 +55,9 @@ func flavours(id int, groups []*form) []require.Set {
 	return out
 }
 
+// lookBack is how many offerings of about the same price are asked whether they are the same to pods.
+const lookBack = 4
+
 // kinds lists what one seller can sell to the forms that agree with a flavour.
 func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choice {
 	n, words := len(s.shelf.items), (len(groups)+63)/64
@@ -70,7 +73,7 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 			masks[i].add(gi)
 		}
 	}
-	out := make([]choice, 0, n)
+	out := make([]choice, 0, n/2)
 	for i, m := range masks {
 		if m == nil {
 			continue
@@ -80,7 +83,12 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 		if len(s.choosy) > 0 && !s.diverse(&c, masks) {
 			continue
 		}
-		out = append(out, c)
+		alike := func(o choice) bool {
+			return slices.Equal(o.takes, c.takes) && slices.Equal(o.room, c.room) && slices.Equal(o.cost, c.cost)
+		}
+		if len(s.choosy) > 0 || !slices.ContainsFunc(out[max(0, len(out)-lookBack):], alike) {
+			out = append(out, c)
+		}
 	}
 	return out
 }
