@@ -27,6 +27,7 @@ type filler struct {
 	float  []float64 // room
 	at     []int32   // per group used: its load
 	scores []float64 // per lane of the market: the most that it may score; nothing when it is done
+	old    []load    // what the pattern was before
 	puts   int       // how often something was put on
 }
 
@@ -136,7 +137,13 @@ func (p *packer) newFiller(want []int, worth []int64) *filler {
 func (f *filler) build(pt *pattern, ci int) {
 	f.now++
 	copy(f.room, f.choices[ci].room)
+	f.old = append(f.old[:0], pt.loads...)
 	*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
+	for _, l := range f.old {
+		if n := min(l.n, f.left[l.group]); n > 0 {
+			f.load(pt, l.group, n)
+		}
+	}
 	market := f.lay.marketOf[ci]
 	lanes := f.lanes[market]
 	f.scores = f.scores[:0]
