@@ -73,7 +73,8 @@ func neighbourScenarios() []scenario {
 	}
 }
 
-// namespaceScenario looks for pods in another namespace, by its name and by its label.
+// namespaceScenario looks for pods in another namespace, by its name and by its label. They run already: kube-scheduler does not think
+// again about a pod that was refused because nobody was there when one comes that only a selector of namespaces finds.
 func namespaceScenario() scenario {
 	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Labels: map[string]string{"team": "a"}}}
 	store := workload{name: "store", ns: team.Name, pods: 1, cpu: "500m", edit: func(s *corev1.PodSpec) { s.Affinity = inZones("westus3-3") }}
@@ -84,7 +85,7 @@ func namespaceScenario() scenario {
 	byName := workload{name: "by-name", pods: 2, cpu: "1", edit: near(named)}
 	byLabel := workload{name: "by-label", pods: 2, cpu: "1", edit: near(chosen)}
 	return scenario{
-		name: "near a pod of another namespace", also: []client.Object{team}, workloads: []workload{store, decoy, byName, byLabel},
+		name: "near a pod of another namespace", also: []client.Object{team}, workloads: []workload{store, decoy}, next: []workload{byName, byLabel},
 		holds: func(l *lab) string {
 			there := map[string]int{"westus3-3": 2}
 			return first(want("by name", l.perDomain(byName, zoneKey), there), want("by label", l.perDomain(byLabel, zoneKey), there))
