@@ -9,6 +9,9 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
+// diskZone is where the Azure disk driver says in which zone a machine's disks must be; "" where there are no zones.
+const diskZone = "topology.disk.csi.azure.com/zone"
+
 // canonical is the present name of labels that had another one.
 func canonical(key string) string {
 	old := map[string]string{
@@ -16,7 +19,7 @@ func canonical(key string) string {
 		"beta.kubernetes.io/instance-type":         model.LabelInstanceType,
 		"failure-domain.beta.kubernetes.io/zone":   model.LabelZone,
 		"failure-domain.beta.kubernetes.io/region": model.LabelRegion,
-		"topology.disk.csi.azure.com/zone":         model.LabelZone,
+		diskZone: model.LabelZone,
 	}
 	if k, ok := old[key]; ok {
 		return k
@@ -56,7 +59,7 @@ func (f *face) meets(term model.Term) bool {
 // still allows must do.
 func (f *face) holds(r model.Requirement) bool {
 	key := canonical(r.Key)
-	if r.Key == "topology.disk.csi.azure.com/zone" {
+	if r.Key == diskZone {
 		r.Values = slices.Clone(r.Values)
 		for i, v := range r.Values {
 			if v == "" {

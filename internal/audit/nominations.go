@@ -153,10 +153,22 @@ func (a *audit) promised(c *model.Claim, typ string, says map[string]int64) map[
 	return out
 }
 
+// plain gives labels the names they have today.
 func plain(labels map[string]string) map[string]string {
 	out := make(map[string]string, len(labels))
 	for k, v := range labels {
-		out[canonical(k)] = v
+		if canonical(k) == k {
+			out[k] = v
+		}
+	}
+	// What stands under today's name is what counts; the disk driver, for one, says nothing where there are no zones.
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		if _, ok := out[canonical(k)]; ok {
+			continue
+		}
+		if out[canonical(k)] = labels[k]; k == diskZone && labels[k] == "" {
+			out[canonical(k)] = "0"
+		}
 	}
 	return out
 }
