@@ -37,6 +37,7 @@ const (
 	WhyLaunchAccepted      Why = "launch-accepted"
 	WhyAwaitingInstance    Why = "awaiting-instance"
 	WhyAwaitingNode        Why = "awaiting-node"
+	WhyAwaitingOthers      Why = "awaiting-others" // nodes of the same plan that are about to join
 	WhyNodeRegistered      Why = "node-registered"
 	WhyNodeNotReady        Why = "node-not-ready"
 	WhyStartupTaints       Why = "startup-taints"

@@ -247,6 +247,7 @@ func defaultGates() map[string]bool {
 		"CapacityBuffer":          false,
 		"NodeOverlay":             false,
 		"NodeRepair":              false,
+		"NominatedNodes":          true,
 		"ReservedCapacity":        true,
 		"SpotToSpotConsolidation": false,
 		"StaticCapacity":          false,
@@ -254,7 +255,7 @@ func defaultGates() map[string]bool {
 }
 
 // acting names the gates that change what the controller does.
-var acting = []string{"CapacityBuffer", "NodeOverlay", "StaticCapacity"}
+var acting = []string{"CapacityBuffer", "NodeOverlay", "NominatedNodes", "StaticCapacity"}
 
 func gates(c *Config, v string) error {
 	c.Gates = defaultGates()

@@ -24,12 +24,13 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		}
 	}
 	machines := machinesByClaim(w)
+	landings := c.landings(w)
 	var next time.Duration
 	for i := range w.Claims {
 		claim := w.Claims[i]
 		v := lifecycle.View{
 			Claim: claim, Instance: machines[claim.Name], ListedAt: c.World.ListedAt(),
-			Pool: poolOf(w, claim.Pool), Class: classOf(w, claim.Class), Now: now,
+			Pool: poolOf(w, claim.Pool), Class: classOf(w, claim.Class), Hold: landings[claim.Name].Hold, Now: now,
 		}
 		switch {
 		case claim.ProviderID != "":
@@ -42,7 +43,7 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		if step.Do == lifecycle.Wait && len(step.Conditions) == 0 {
 			continue
 		}
-		wait := c.claims.start(ctx, claim.Name, func(ctx context.Context) error { return c.do(ctx, w, v, step) })
+		wait := c.claims.start(ctx, claim.Name, func(ctx context.Context) error { return c.do(ctx, v, step, landings[claim.Name].Tell) })
 		next = sooner(next, wait)
 	}
 	return next
@@ -72,8 +73,9 @@ func sooner(a, b time.Duration) time.Duration {
 	return b
 }
 
-// do carries out one step for one claim. It may be repeated from the start after an error or a crash.
-func (c *Controller) do(ctx context.Context, w model.World, v lifecycle.View, step lifecycle.Step) error {
+// do carries out one step for one claim. It may be repeated from the start after an error or a crash. The pods in tell are told of
+// the node before it opens.
+func (c *Controller) do(ctx context.Context, v lifecycle.View, step lifecycle.Step, tell []model.Pod) error {
 	claim := v.Claim
 	log := c.Log.WithValues("NodeClaim", claim.Name, "step", step.Do, "why", step.Why)
 	log.V(1).Info("step")
@@ -86,6 +88,9 @@ func (c *Controller) do(ctx context.Context, w model.World, v lifecycle.View, st
 	case lifecycle.Launch:
 		return c.launch(ctx, log, v)
 	case lifecycle.Register, lifecycle.Initialize:
+		if step.Do == lifecycle.Register {
+			c.announce(ctx, step.Node.Name, tell)
+		}
 		if err = c.changeNode(ctx, claim, step.Node); err != nil {
 			break
 		}

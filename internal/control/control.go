@@ -118,6 +118,9 @@ type Controller struct {
 	// mu guards the fields below. It is never held while a door is called.
 	mu     sync.Mutex
 	strays map[string]time.Time // stray id → when it was first seen; lost on restart at no harm
+	// nominates is set once the cluster is known to heed nominations; until muted, nobody is told anything. Learnt again after a restart.
+	nominates bool
+	muted     time.Time
 
 	relist chan struct{} // holds a token when someone wants the cloud listed soon
 }
@@ -167,7 +170,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"overlays", c.overlays, time.Minute},
 		{"buffers", c.buffers().pass, time.Minute},
 		{"claims", c.lifecycles, time.Minute},
-		{"nominate", c.nominate, time.Minute},
+		{"nominate", c.nominator().pass, time.Minute},
 		{"drain", c.draining, time.Minute},
 		{"disrupt", c.disruption, 10 * time.Second},
 		{"podevents", c.podEvents().pass, time.Minute},

@@ -2,82 +2,147 @@ package control
 
 import (
 	"context"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// nominators bounds how many nominations of one claim are written at the same time.
-const nominators = 8
+const (
+	// nominators bounds how many nominations of one claim are written at the same time.
+	nominators = 16
+	// tellLimit is how long the opening of a node waits for its pods to be told. Those left over are told behind it.
+	tellLimit = 2 * time.Second
+	// nominateEvery is how often is looked whether pods must be told (again), at most.
+	nominateEvery = 100 * time.Millisecond
+	// muteFor is how long nobody is told anything after the API server would not have it: it may be upgraded, or given the rights.
+	muteFor = 10 * time.Minute
+	// nominateSince is the minor version of Kubernetes from which on others than kube-scheduler may nominate.
+	nominateSince = 35
+)
 
-// nominate tells kube-scheduler where waiting pods were planned, as soon as the node is there. It remembers nothing: what
-// was planned stands on the claim, what was told on the pod.
-func (c *Controller) nominate(ctx context.Context) time.Duration {
-	if !c.Settings.Nominate {
-		return 0
+// nominator tells pods of the nodes that were planned for them.
+type nominator struct {
+	*Controller
+	last time.Time
+}
+
+func (c *Controller) nominator() *nominator { return &nominator{Controller: c} }
+
+// pass tells pods of nodes that take them, or will as soon as they open. kube-scheduler forgets a nomination when it tries the pod in vain, and some pods may be told only
+// when others run. It remembers nothing: what was planned stands on the claim, what was told on the pod.
+func (n *nominator) pass(ctx context.Context) time.Duration {
+	now := n.Now()
+	if age := now.Sub(n.last); age >= 0 && age < nominateEvery {
+		return nominateEvery - age
 	}
-	w := c.World.Snapshot()
+	n.last = now
 	var next time.Duration
-	for i := range w.Claims {
-		claim := &w.Claims[i]
-		if claim.NodeName == "" || claim.Deleting() || !claim.Is(model.Registered) {
-			continue
-		}
-		if pods := unpromised(w, *claim); len(pods) > 0 {
-			node := claim.NodeName
-			next = sooner(next, c.promises.start(ctx, claim.Name, func(ctx context.Context) error { return c.promise(ctx, node, pods) }))
+	for _, l := range n.landings(n.World.Snapshot()) {
+		if len(l.Tell) > 0 {
+			next = sooner(next, n.promises.start(ctx, l.Claim, func(ctx context.Context) error { return n.tell(ctx, l.Node, l.Tell) }))
 		}
 	}
 	return next
 }
 
-// unpromised lists the pods that were planned for the claim, still wait, and were not told of a node that is there.
-func unpromised(w model.World, claim model.Claim) []model.Pod {
-	list := claim.Annotations[place.AnnotationPods]
-	if list == "" {
+// landings says which pods to tell of which new nodes, and which nodes are kept shut for others, by claim name; nil when kube-scheduler takes no advice.
+func (c *Controller) landings(w model.World) map[string]land.Landing {
+	if !c.Settings.Nominate || c.Now().Before(c.muteUntil()) {
 		return nil
 	}
-	var out []model.Pod
-	for key := range strings.SplitSeq(list, ",") {
-		ns, name, _ := strings.Cut(key, "/")
-		i, ok := slices.BinarySearchFunc(w.Pods, model.Pod{Namespace: ns, Name: name}, comparePods)
-		if ok && w.Pods[i].Provisionable() && !w.Pods[i].Virtual && !nodeThere(w, w.Pods[i].Promised) {
-			out = append(out, w.Pods[i])
-		}
+	out := map[string]land.Landing{}
+	for _, l := range land.Decide(w, c.Now()) {
+		out[l.Claim] = l
 	}
 	return out
 }
 
-func nodeThere(w model.World, name string) bool {
-	_, ok := slices.BinarySearchFunc(w.Nodes, name, func(n model.Node, name string) int { return strings.Compare(n.Name, name) })
-	return ok
-}
-
-func comparePods(a, b model.Pod) int {
-	if d := strings.Compare(a.Namespace, b.Namespace); d != 0 {
-		return d
+// announce tells the pods before their node opens. Whatever goes wrong, the node opens: a pod that was not told finds it as ever.
+func (c *Controller) announce(ctx context.Context, node string, pods []model.Pod) {
+	if len(pods) == 0 {
+		return
 	}
-	return strings.Compare(a.Name, b.Name)
+	ctx, cancel := context.WithTimeout(ctx, tellLimit)
+	defer cancel()
+	if err := c.tell(ctx, node, pods); err != nil {
+		c.Log.V(1).Info("not all pods were told of their node before it opened", "Node", node, "error", err.Error())
+	}
 }
 
-// promise nominates the node for each of the pods. One that is gone or bound meanwhile needs it no more.
-func (c *Controller) promise(ctx context.Context, node string, pods []model.Pod) error {
+// tell nominates the node for each of the pods. One that is gone or bound meanwhile needs it no more.
+func (c *Controller) tell(ctx context.Context, node string, pods []model.Pod) error {
+	if !c.heeded(ctx) {
+		return nil
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(nominators)
 	for _, p := range pods {
 		g.Go(func() error {
 			err := c.Store.Nominate(ctx, kube.Nomination{Pod: p.Key(), UID: p.UID, Node: node})
-			if code := kube.CodeOf(err); code == kube.NotFound || code == kube.Invalid {
+			switch kube.CodeOf(err) {
+			case kube.NotFound, kube.Invalid:
 				return nil
+			case kube.Denied:
+				c.mute("the API server does not let us: " + err.Error())
 			}
 			return err
 		})
 	}
 	return g.Wait()
+}
+
+// heeded asks, once, whether the cluster is new enough to heed nominations that are not kube-scheduler's own. One that does not
+// say its version is asked again.
+func (c *Controller) heeded(ctx context.Context) bool {
+	c.mu.Lock()
+	known, until := c.nominates, c.muted
+	c.mu.Unlock()
+	if known {
+		return !c.Now().Before(until)
+	}
+	cluster, err := c.Store.Cluster(ctx)
+	if err != nil {
+		return false
+	}
+	if minor, ok := minorOf(cluster.Version); ok && minor < nominateSince {
+		c.mute("Kubernetes " + cluster.Version + " is older than 1." + strconv.Itoa(nominateSince))
+		return false
+	}
+	c.mu.Lock()
+	c.nominates = true
+	c.mu.Unlock()
+	return true
+}
+
+// minorOf returns 37 for "1.37.1".
+func minorOf(version string) (int, bool) {
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(parts[1])
+	return n, err == nil && parts[0] == "1"
+}
+
+// mute keeps us from telling anybody anything for a while, and says so.
+func (c *Controller) mute(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Now().Before(c.muted) {
+		return
+	}
+	c.muted, c.nominates = c.Now().Add(muteFor), false
+	c.Log.Info("kube-scheduler is not told which nodes were planned for waiting pods; it finds them, but other pods may be faster", "why", why, "for", muteFor.String())
+}
+
+func (c *Controller) muteUntil() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.muted
 }

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
@@ -160,6 +162,16 @@ func (c *Controller) sound(in place.Input, plan place.Plan) bool {
 	return false
 }
 
+// writers bounds how many claims of a plan are written at the same time. The machines of one plan should come together: those that
+// come first are filled with what waits for the others.
+const writers = 16
+
+// order is a claim to write, and the purchase it stands for.
+type order struct {
+	claim    model.Claim
+	purchase place.Purchase
+}
+
 // buy writes the claims of a plan. A claim whose name exists is one that an
 // earlier pass, or an earlier process, wrote for the same pods.
 func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
@@ -170,39 +182,54 @@ func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
 	for i := range w.Pods {
 		pods[w.Pods[i].Key()] = &w.Pods[i]
 	}
+	var g errgroup.Group
+	g.SetLimit(writers)
+	for _, o := range orders(w, plan) {
+		g.Go(func() error { p.write(ctx, o, pods); return nil })
+	}
+	_ = g.Wait() // no step returns an error
+}
+
+// orders names the claims of a plan. A name that the picture shows belongs to a claim that could not take these pods (it is on its way
+// out): this is another attempt. One that only the cluster knows was written for the same pods by whoever planned before us.
+func orders(w model.World, plan place.Plan) []order {
 	taken := make(map[string]bool, len(w.Claims))
 	for i := range w.Claims {
 		taken[w.Claims[i].Name] = true
 	}
+	var out []order
 	for i, b := range plan.Buy {
 		pool, class, ok := poolAndClass(w, b.Pool)
 		if !ok {
 			continue
 		}
-		// A name that the picture shows belongs to a claim that could not take these pods (it is on its way out): this is
-		// another attempt. One that only the cluster knows was written for the same pods by whoever planned before us.
 		name := place.ClaimName(b, i, 0)
 		for attempt := 1; taken[name] && attempt <= len(w.Claims); attempt++ {
 			name = place.ClaimName(b, i, attempt)
 		}
 		taken[name] = true
-		claim := place.Claim(b, pool, class, name)
-		made, err := p.Store.CreateClaim(ctx, claim)
-		switch kube.CodeOf(err) {
-		case "":
-			p.World.AssumeClaim(made)
-			p.Observe.ClaimCreated(made, b)
-			p.Mark(PointClaimCreated)
-		case kube.Exists:
-			p.Log.Info("the claim exists already", "NodeClaim", claim.Name)
-		default:
-			p.Log.Error(err, "could not write a claim; will plan again", "NodeClaim", claim.Name, "NodePool", b.Pool)
-			continue
-		}
-		for _, key := range b.Pods {
-			if pod := pods[key]; pod != nil && !pod.Virtual {
-				p.Observe.Nominated(*pod, "nodeclaim/"+claim.Name)
-			}
+		out = append(out, order{place.Claim(b, pool, class, name), b})
+	}
+	return out
+}
+
+// write writes one claim and tells its pods.
+func (p *provisioner) write(ctx context.Context, o order, pods map[model.PodKey]*model.Pod) {
+	made, err := p.Store.CreateClaim(ctx, o.claim)
+	switch kube.CodeOf(err) {
+	case "":
+		p.World.AssumeClaim(made)
+		p.Observe.ClaimCreated(made, o.purchase)
+		p.Mark(PointClaimCreated)
+	case kube.Exists:
+		p.Log.Info("the claim exists already", "NodeClaim", o.claim.Name)
+	default:
+		p.Log.Error(err, "could not write a claim; will plan again", "NodeClaim", o.claim.Name, "NodePool", o.purchase.Pool)
+		return
+	}
+	for _, key := range o.purchase.Pods {
+		if pod := pods[key]; pod != nil && !pod.Virtual {
+			p.Observe.Nominated(*pod, "nodeclaim/"+o.claim.Name)
 		}
 	}
 }

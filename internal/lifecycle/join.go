@@ -46,6 +46,10 @@ func (c *casebook) join() Step {
 			unregistered(model.Unknown, "UnregisteredTaintMissing",
 				"The node "+n.Name+" joined without the taint "+model.TaintUnregistered)...)
 	}
+	if c.Hold > 0 && n.Labels[model.LabelRegistered] != "true" {
+		c.lookAgain(c.Hold)
+		return Step{Do: Wait, Why: model.WhyAwaitingOthers, After: c.after}
+	}
 	return c.register(n)
 }
 

@@ -44,7 +44,9 @@ type View struct {
 	// Pool and Class are nil when they do not exist; never because the mirror has not caught up yet.
 	Pool  *model.Pool
 	Class *model.Class
-	Now   time.Time
+	// Hold keeps a node that has joined shut for so long, because of others that are about to (package land); 0 = it need not wait.
+	Hold time.Duration
+	Now  time.Time
 }
 
 // Do is a verb of a Step.

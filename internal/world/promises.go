@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -17,29 +18,60 @@ func (w *World) withPromise(p model.Pod) model.Pod {
 	if p.Nominated == "" {
 		return p
 	}
-	_, there := w.nodes.get(model.Node{Name: p.Nominated})
-	if !there || strings.Contains(","+w.planned[p.Nominated]+",", ","+p.Key().String()+",") {
+	n, there := w.nodes.get(model.Node{Name: p.Nominated})
+	if !there || w.plans(w.planned[nodePlan+p.Nominated], p) || n.ProviderID != "" && w.plans(w.planned[n.ProviderID], p) {
 		p.Nominated, p.Promised = "", p.Nominated
 	}
 	return p
 }
 
-// promise remembers what was planned for the claim's node.
+// nodePlan stands before the names of nodes among the keys of plans; the others are provider ids.
+const nodePlan = "node/"
+
+func (w *World) plans(list string, p model.Pod) bool {
+	return list != "" && strings.Contains(","+list+",", ","+p.Key().String()+",")
+}
+
+// promise remembers what was planned for the claim: by its machine, so that pods may be told before the node is registered, and by its node.
 func (w *World) promise(old, c model.Claim, gone bool) {
-	if old.NodeName != "" && (gone || old.NodeName != c.NodeName) {
-		delete(w.planned, old.NodeName)
-		w.movedNodes[old.NodeName] = true
+	keys := func(c model.Claim) (out []string) {
+		if c.NodeName != "" {
+			out = append(out, nodePlan+c.NodeName)
+		}
+		if c.ProviderID != "" {
+			out = append(out, c.ProviderID)
+		}
+		return out
 	}
-	if !gone && c.NodeName != "" && w.planned[c.NodeName] != c.Annotations[place.AnnotationPods] {
-		w.planned[c.NodeName] = c.Annotations[place.AnnotationPods]
-		w.movedNodes[c.NodeName] = true
+	var now []string
+	if !gone {
+		now = keys(c)
+	}
+	for _, k := range keys(old) {
+		if !slices.Contains(now, k) {
+			delete(w.planned, k)
+			w.movedNodes[k] = true
+		}
+	}
+	for _, k := range now {
+		if w.planned[k] != c.Annotations[place.AnnotationPods] {
+			w.planned[k] = c.Annotations[place.AnnotationPods]
+			w.movedNodes[k] = true
+		}
 	}
 }
 
 // settlePromises finishes anew the pods whose nominated node got or lost its plan. O(pods) when any did.
 func (w *World) settlePromises() {
 	if len(w.movedNodes) > 0 {
-		w.pods.again(func(p model.Pod) bool { return w.movedNodes[p.Nominated] || w.movedNodes[p.Promised] })
+		moved := func(name string) bool {
+			if name == "" {
+				return false
+			}
+			n, _ := w.nodes.get(model.Node{Name: name})
+			return w.movedNodes[nodePlan+name] || n.ProviderID != "" && w.movedNodes[n.ProviderID]
+		}
+		w.pods.again(func(p model.Pod) bool { return moved(p.Nominated) || moved(p.Promised) })
 		clear(w.movedNodes)
 	}
 }

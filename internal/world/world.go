@@ -46,8 +46,8 @@ type World struct {
 	movedClasses   bool
 	movedDrivers   map[string]bool // by node
 
-	planned    map[string]string // what place.AnnotationPods says, by node of the claim
-	movedNodes map[string]bool   // nodes whose plan changed since the last picture
+	planned    map[string]string // what place.AnnotationPods says, by the claim's machine and by its node: see promise
+	movedNodes map[string]bool   // keys of planned that changed since the last picture
 
 	// follow numbers the Follows; synced is set from its Synced until the next Begin.
 	follow uint64

@@ -40,8 +40,7 @@ func (l *Lab) values() (map[string]any, error) {
 		"settings": map[string]any{
 			"clusterName":     ClusterName,
 			"clusterEndpoint": "https://" + l.state.ClusterHost + ":443",
-			// A lab is for trying things: every feature that a person can switch on and that acts is on.
-			"featureGates": map[string]any{"staticCapacity": true, "nodeOverlay": true, "capacityBuffer": true},
+			"featureGates":    l.gates(),
 			"azure": map[string]any{
 				"subscriptionID":          azure.Subscription,
 				"tenantID":                azure.Tenant,
@@ -56,6 +55,16 @@ func (l *Lab) values() (map[string]any, error) {
 			},
 		},
 	}, nil
+}
+
+// gates are the features of the autoscaler. A lab is for trying things: every feature that a person can switch on and that
+// acts is on, unless they say otherwise.
+func (l *Lab) gates() map[string]any {
+	out := map[string]any{"staticCapacity": true, "nodeOverlay": true, "capacityBuffer": true, "nominatedNodes": true}
+	for name, on := range l.opts.Gates {
+		out[name] = on
+	}
+	return out
 }
 
 // sshKey is the public half of a key whose private half nobody keeps: there is nothing to log in to.

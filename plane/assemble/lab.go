@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -31,6 +32,11 @@ type Options struct {
 	Dir string // see the package comment
 	// BootTime is how long a machine takes from its creation to joining the cluster.
 	BootTime time.Duration
+	// BootSpread is how much longer a machine takes at most; how much is drawn for each from Seed.
+	BootSpread time.Duration
+	Seed       uint64
+	// Gates switches features of the autoscaler on or off, by the names in the chart's values.
+	Gates map[string]bool
 	// Controller is the path of the autoscaler's program; "" runs none.
 	Controller string
 	// Knobs are what the simulated Azure starts with.
@@ -172,7 +178,7 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 		Admin:    admin,
 		Resolve:  l.resolve,
 		Log:      slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		BootTime: l.opts.BootTime,
+		BootTime: l.opts.BootTime, BootSpread: l.opts.BootSpread, Rand: mathrand.New(mathrand.NewPCG(l.opts.Seed, 0)),
 	})
 	if err != nil {
 		return fmt.Errorf("start the machines' host: %w", err)

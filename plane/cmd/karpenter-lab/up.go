@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -24,6 +25,9 @@ const noController = "none"
 // upFlags are the flags of "up" as given.
 type upFlags struct {
 	bootTime   time.Duration
+	bootSpread time.Duration
+	seed       uint64
+	gates      map[string]string
 	controller string
 	knobs      string
 	location   string
@@ -50,6 +54,9 @@ empty; what an earlier lab left in the directory is removed.`,
 	}
 	fs := c.Flags()
 	fs.DurationVar(&f.bootTime, "boot-time", 3*time.Second, "how long a machine takes to boot")
+	fs.DurationVar(&f.bootSpread, "boot-spread", 0, "how much longer some machines take to boot than others, at most")
+	fs.Uint64Var(&f.seed, "seed", 1, "what the differences between machines are drawn from")
+	fs.StringToStringVar(&f.gates, "feature-gates", nil, "features of the autoscaler to switch on or off, as in the chart's values: nominatedNodes=false")
 	fs.StringVar(&f.controller, "controller", "", `program of the autoscaler; "none" runs none (default: karpenter, beside this program)`)
 	fs.StringVar(&f.knobs, "knobs", "", "YAML file with what the simulated Azure lacks, refuses and delays; see \"knobs show\"")
 	fs.StringVar(&f.location, "location", "westus3", "region of the cluster")
@@ -59,10 +66,20 @@ empty; what an earlier lab left in the directory is removed.`,
 
 // options checks the flags; every mistake is in the error.
 func (f upFlags) options(dir string) (assemble.Options, error) {
-	o := assemble.Options{Dir: dir, BootTime: f.bootTime, Location: f.location, Port: f.port}
+	o := assemble.Options{Dir: dir, BootTime: f.bootTime, BootSpread: f.bootSpread, Seed: f.seed, Location: f.location, Port: f.port, Gates: map[string]bool{}}
 	var errs []error
 	if f.bootTime < 0 {
 		errs = append(errs, fmt.Errorf("--boot-time: %v is less than nothing", f.bootTime))
+	}
+	if f.bootSpread < 0 {
+		errs = append(errs, fmt.Errorf("--boot-spread: %v is less than nothing", f.bootSpread))
+	}
+	for name, v := range f.gates {
+		on, err := strconv.ParseBool(v)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--feature-gates: %s is %q, neither true nor false", name, v))
+		}
+		o.Gates[name] = on
 	}
 	if f.port < 0 || f.port > 65535 {
 		errs = append(errs, fmt.Errorf("--port: %d is not a port", f.port))

@@ -1,0 +1,129 @@
+package land
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// board knows where pods are, as kube-scheduler counts them: those that are bound, and on one node those that were told of it.
+type board struct {
+	w     *model.World
+	nodes map[string]*model.Node
+	told  map[string][]*model.Pod // by node
+	// counts are the bound pods that a selector picks, per domain, by namespace, key and selector; each domain that is there
+	// has an entry.
+	counts map[string]map[string]int
+}
+
+func newBoard(w *model.World) *board {
+	b := &board{w: w, nodes: map[string]*model.Node{}, told: map[string][]*model.Pod{}, counts: map[string]map[string]int{}}
+	for i := range w.Nodes {
+		b.nodes[w.Nodes[i].Name] = &w.Nodes[i]
+	}
+	return b
+}
+
+// tell notes that the pod was told of the node.
+func (b *board) tell(p *model.Pod, n *model.Node) { b.told[n.Name] = append(b.told[n.Name], p) }
+
+// count returns how many bound pods of the namespace the selector picks, per domain of the key.
+func (b *board) count(ns, key string, sel *model.Selector) map[string]int {
+	id := fmt.Sprintf("%s|%s|%v", ns, key, sel)
+	if c, ok := b.counts[id]; ok {
+		return c
+	}
+	c := map[string]int{}
+	for i := range b.w.Nodes {
+		if d, ok := b.w.Nodes[i].Labels[key]; ok {
+			c[d] += 0
+		}
+	}
+	for i := range b.w.Pods {
+		p := &b.w.Pods[i]
+		if p.Node == "" || p.Terminal || p.Namespace != ns || !sel.Matches(p.Labels) {
+			continue
+		}
+		if n := b.nodes[p.Node]; n != nil {
+			if d, ok := n.Labels[key]; ok {
+				c[d]++
+			}
+		}
+	}
+	b.counts[id] = c
+	return c
+}
+
+// admits reports whether kube-scheduler would let the pod onto the node now, as far as other pods are concerned. A pod that is told too
+// early loses the node at its first try, and its mates on the same node keep each other out.
+func (b *board) admits(p *model.Pod, n *model.Node) bool {
+	for i := range p.Spread {
+		if s := &p.Spread[i]; s.Hard && !b.evens(p, n, s) {
+			return false
+		}
+	}
+	for i := range p.PodAffinity {
+		if !b.joins(p, n, &p.PodAffinity[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// evens reports whether the spread constraint lets the pod onto the node together with all pods that were told of it.
+func (b *board) evens(p *model.Pod, n *model.Node, s *model.Spread) bool {
+	here, ok := n.Labels[s.Key]
+	if !ok {
+		return false
+	}
+	counts := b.count(p.Namespace, s.Key, s.Selector)
+	mates := 0
+	for _, q := range b.told[n.Name] {
+		if q.Namespace == p.Namespace && s.Selector.Matches(q.Labels) {
+			mates++
+		}
+	}
+	low := counts[here] + mates
+	for _, c := range counts {
+		low = min(low, c)
+	}
+	if len(counts) < int(s.MinDomains) {
+		low = 0
+	}
+	self := 0
+	if s.Selector.Matches(p.Labels) {
+		self = 1
+	}
+	return counts[here]+mates+self-low <= int(s.MaxSkew)
+}
+
+// first reports whether no pod that one of the pod's terms picks runs anywhere.
+func (b *board) first(p *model.Pod) bool {
+	return slices.ContainsFunc(p.PodAffinity, func(t model.PodTerm) bool { return b.total(&t) == 0 })
+}
+
+// total counts the bound pods that the term picks.
+func (b *board) total(t *model.PodTerm) int {
+	n := 0
+	for _, ns := range t.Namespaces {
+		for _, c := range b.count(ns, t.Key, t.Selector) {
+			n += c
+		}
+	}
+	return n
+}
+
+// joins reports whether a pod that the term picks runs where the node is, or none runs anywhere and the pod is the first of its kind.
+func (b *board) joins(p *model.Pod, n *model.Node, t *model.PodTerm) bool {
+	here, ok := n.Labels[t.Key]
+	if !ok {
+		return false
+	}
+	for _, ns := range t.Namespaces {
+		if b.count(ns, t.Key, t.Selector)[here] > 0 {
+			return true
+		}
+	}
+	return b.total(t) == 0 && slices.Contains(t.Namespaces, p.Namespace) && t.Selector.Matches(p.Labels)
+}

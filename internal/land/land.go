@@ -1,0 +1,232 @@
+// Package land answers: which new nodes may take pods now, and which pods are told of them?
+//
+// The nodes of one plan do not come at the same moment, and kube-scheduler fills each with whatever waits. Decide looks at
+// what was planned for the machines on their way and says, for each node that is there, which pods should be told of it
+// (status.nominatedNodeName), and how long its opening should wait for the others. It is pure: it tells nobody and opens nothing, does
+// not make plans (place) and does not judge whether a node is in order (lifecycle).
+package land
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+const (
+	// HoldLimit is how long after it was created a node is kept shut for others at most. A node needs about as long to get
+	// ready, so that this costs little even when the others never come.
+	HoldLimit = 30 * time.Second
+	// pace is how soon a shut node is looked at again while those before it take their pods.
+	pace = 100 * time.Millisecond
+)
+
+// Landing is what to do for the node of one claim.
+type Landing struct {
+	Claim, Node string
+	// Hold is how long the node stays shut unless something changes; 0 = it may open.
+	Hold time.Duration
+	// Open is set when it takes pods already, as far as we are concerned.
+	Open bool
+	// Tell lists the waiting pods that should be told of the node, in the order of the plan: those planned for it that kube-scheduler
+	// would let onto it now. One that was told already is not in it.
+	Tell []model.Pod
+}
+
+// site is a claim that waits for its pods.
+type site struct {
+	claim *model.Claim
+	node  *model.Node // nil until it is there
+	pods  []*model.Pod
+	open  bool // registered
+	// ready is set when nothing but our own taint keeps pods away.
+	ready bool
+	// tell are the pods of the node that may be bound now, told or not.
+	tell  []*model.Pod
+	class int
+}
+
+// Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it.
+// O(pods × constraints of the planned pods).
+func Decide(w model.World, now time.Time) []Landing {
+	sites := survey(&w)
+	if len(sites) == 0 {
+		return nil
+	}
+	b := newBoard(&w)
+	for _, s := range sites {
+		s.sort(b)
+	}
+	var out []Landing
+	for _, s := range sites {
+		if s.node == nil {
+			continue
+		}
+		l := Landing{Claim: s.claim.Name, Node: s.node.Name, Open: s.open}
+		for _, p := range s.tell {
+			if p.Promised != s.node.Name {
+				l.Tell = append(l.Tell, *p)
+			}
+		}
+		if !s.open {
+			l.Hold = hold(&w, b, sites, s, now)
+		}
+		if !s.open || len(l.Tell) > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// survey lists the claims for which pods wait, by name. A pod that was planned for twice belongs to the newer claim.
+func survey(w *model.World) []*site {
+	nodes := map[string]*model.Node{}
+	for i := range w.Nodes {
+		if id := w.Nodes[i].ProviderID; id != "" {
+			nodes[id] = &w.Nodes[i]
+		}
+	}
+	idle := map[model.PodKey]*model.Pod{}
+	for i := range w.Pods {
+		if p := &w.Pods[i]; p.Provisionable() && !p.Virtual {
+			idle[p.Key()] = p
+		}
+	}
+	if len(idle) == 0 {
+		return nil
+	}
+	var claims []*model.Claim
+	for i := range w.Claims {
+		if c := &w.Claims[i]; !c.Deleting() && c.Annotations[place.AnnotationPods] != "" {
+			claims = append(claims, c)
+		}
+	}
+	slices.SortStableFunc(claims, func(a, b *model.Claim) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.Name, b.Name))
+	})
+	var out []*site
+	for _, c := range claims {
+		s := &site{claim: c, open: c.Is(model.Registered), pods: take(idle, c)}
+		if len(s.pods) == 0 {
+			continue
+		}
+		if n := nodes[c.ProviderID]; n != nil && c.ProviderID != "" && !n.Deleting() {
+			s.node, s.ready = n, ready(n, c)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *site) int { return strings.Compare(a.claim.Name, b.claim.Name) })
+	return out
+}
+
+// take lists the pods planned for the claim that still wait, and takes them out of idle.
+func take(idle map[model.PodKey]*model.Pod, c *model.Claim) []*model.Pod {
+	var out []*model.Pod
+	for text := range strings.SplitSeq(c.Annotations[place.AnnotationPods], ",") {
+		ns, name, _ := strings.Cut(text, "/")
+		key := model.PodKey{Namespace: ns, Name: name}
+		if p := idle[key]; p != nil {
+			delete(idle, key)
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ready reports whether the node takes pods as soon as our own taint is gone.
+func ready(n *model.Node, c *model.Claim) bool {
+	return n.Ready == model.True && !slices.ContainsFunc(n.Taints, func(t model.Taint) bool {
+		return t.Effect != model.PreferNoSchedule && t.Key != model.TaintUnregistered && !slices.Contains(c.Taints, t)
+	})
+}
+
+// tied reports whether where a pod may go depends on where others are, beyond its own machine.
+func tied(p *model.Pod) bool {
+	return len(p.PodAffinity) > 0 || slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard && s.Key != model.LabelHostname })
+}
+
+// sort tells the pods that may be bound to the node now from those that may not. Before the node takes pods nobody is told: kube-scheduler
+// forgets a node on which it tried a pod in vain, and then tries every other pod again.
+func (s *site) sort(b *board) {
+	s.class = others
+	if !s.ready {
+		return
+	}
+	for _, told := range []bool{true, false} {
+		for _, p := range s.pods {
+			if (p.Promised == s.node.Name) != told || !told && !b.admits(p, s.node) {
+				continue
+			}
+			b.tell(p, s.node)
+			s.tell = append(s.tell, p)
+			if len(p.PodAffinity) > 0 && b.first(p) {
+				s.class = founders
+			} else if loose(p) {
+				s.class = min(s.class, crowds)
+			}
+		}
+	}
+}
+
+// Nodes that wait for each other open in this order.
+const (
+	founders = iota // with the first pods of those that must be together: where they go decides for all of them
+	crowds          // with pods that could go anywhere, and would take what was bought for others
+	others
+)
+
+// loose reports whether the pod does not care which other pods are where.
+func loose(p *model.Pod) bool {
+	return !tied(p) && len(p.PodAntiAffinity) == 0 && len(p.HostPorts) == 0 && !slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard })
+}
+
+// hold says how long the node of s stays shut: until it is ready but for us, so that all its pods are told at the moment when it takes
+// them; and, where other pods decide where a pod may go, until the other nodes of the plan are.
+func hold(w *model.World, b *board, sites []*site, s *site, now time.Time) time.Duration {
+	left := s.node.Created.Add(HoldLimit).Sub(now)
+	switch {
+	case left <= 0 || len(sites) < 2 || hindered(w, s.claim):
+		return 0
+	case !s.ready:
+		return left
+	case !slices.ContainsFunc(sites, func(x *site) bool { return slices.ContainsFunc(x.pods, tied) }):
+		return 0
+	}
+	for _, x := range sites {
+		if !x.open && !x.ready {
+			return left
+		}
+	}
+	for _, x := range sites {
+		before := !x.open && (x.class < s.class || x.class == s.class && x.untold())
+		if before || slices.ContainsFunc(x.tell, func(p *model.Pod) bool {
+			return x.open && (s.class > founders && len(p.PodAffinity) > 0 && b.first(p) || s.class > crowds && loose(p))
+		}) {
+			return min(left, pace)
+		}
+	}
+	return 0
+}
+
+// untold reports whether some pod must be told of the node yet.
+func (s *site) untold() bool {
+	return slices.ContainsFunc(s.tell, func(p *model.Pod) bool { return p.Promised != s.node.Name })
+}
+
+// hindered reports whether a DaemonSet may be needed to get the node ready that does not run beside our taint.
+func hindered(w *model.World, c *model.Claim) bool {
+	ours := []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}}
+	start := append([]model.Taint{{Key: "node.kubernetes.io/not-ready", Effect: model.NoSchedule}}, c.StartupTaints...)
+	return slices.ContainsFunc(w.Daemons, func(d model.Daemon) bool {
+		if _, bad := model.Untolerated(ours, d.Pod.Tolerations); !bad {
+			return false
+		}
+		return slices.ContainsFunc(start, func(t model.Taint) bool {
+			_, bad := model.Untolerated([]model.Taint{t}, d.Pod.Tolerations)
+			return !bad
+		})
+	})
+}
