@@ -171,6 +171,7 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 	order := market.Request{Order: cloud.Order{Claim: claim.Name, ClaimUID: claim.UID, Pool: claim.Pool, Class: *v.Class,
 		Taints: lifecycle.NodeTaints(claim)}}
 	options, refusal := place.OptionsOrWhy(claim, cat)
+	options = place.Turned(options, claim.Name)
 	if len(options) == 0 {
 		return c.launchFailed(ctx, claim, cloud.Errorf(cloud.NoCapacity, "no offering is left: %s: %s", refusal.Why, refusal.Detail))
 	}

@@ -120,6 +120,7 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	p.Observe.Planned(real, p.Now().Sub(began))
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
+	p.move(ctx, w, plan)
 	p.Observe.Leftovers(w.Pods, real.Left)
 }
 
@@ -232,6 +233,28 @@ func (p *provisioner) write(ctx context.Context, o order, pods map[model.PodKey]
 			p.Observe.Nominated(*pod, "nodeclaim/"+o.claim.Name)
 		}
 	}
+}
+
+// move writes down where pods go that were planned for somewhere else. Lost halfway, the next plan finds the same moves, or better ones.
+func (p *provisioner) move(ctx context.Context, w model.World, plan place.Plan) {
+	moves := place.Moves(w, plan)
+	var g errgroup.Group
+	g.SetLimit(writers)
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		list, ok := moves[c.Name]
+		if !ok {
+			continue
+		}
+		g.Go(func() error {
+			patch := kube.ClaimPatch{UID: c.UID, Annotations: map[string]string{place.AnnotationPods: list}}
+			if err := p.patchClaim(ctx, c.Name, patch); err != nil {
+				p.Log.Error(err, "could not write down which pods go to a claim now; will plan again", "NodeClaim", c.Name)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // no step returns an error
 }
 
 func poolAndClass(w model.World, name string) (model.Pool, model.Class, bool) {

@@ -98,11 +98,6 @@ func (b *board) evens(p *model.Pod, n *model.Node, s *model.Spread) bool {
 	return counts[here]+mates+self-low <= int(s.MaxSkew)
 }
 
-// first reports whether no pod that one of the pod's terms picks runs anywhere.
-func (b *board) first(p *model.Pod) bool {
-	return slices.ContainsFunc(p.PodAffinity, func(t model.PodTerm) bool { return b.total(&t) == 0 })
-}
-
 // total counts the bound pods that the term picks.
 func (b *board) total(t *model.PodTerm) int {
 	n := 0

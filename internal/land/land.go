@@ -32,7 +32,8 @@ type Landing struct {
 	// Open is set when it takes pods already, as far as we are concerned.
 	Open bool
 	// Tell lists the waiting pods that should be told of the node, in the order of the plan: those planned for it that kube-scheduler
-	// would let onto it now. One that was told already is not in it.
+	// would let onto it, now or as soon as it opens. While it stays shut, only those that could go anywhere are told. One that was
+	// told already is not in it.
 	Tell []model.Pod
 }
 
@@ -45,8 +46,7 @@ type site struct {
 	// ready is set when nothing but our own taint keeps pods away.
 	ready bool
 	// tell are the pods of the node that may be bound now, told or not.
-	tell  []*model.Pod
-	class int
+	tell []*model.Pod
 }
 
 // Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it.
@@ -66,13 +66,13 @@ func Decide(w model.World, now time.Time) []Landing {
 			continue
 		}
 		l := Landing{Claim: s.claim.Name, Node: s.node.Name, Open: s.open}
+		if !s.open {
+			l.Hold = hold(&w, sites, s, now)
+		}
 		for _, p := range s.tell {
-			if p.Promised != s.node.Name {
+			if p.Promised != s.node.Name && (l.Hold == 0 || loose(p)) {
 				l.Tell = append(l.Tell, *p)
 			}
-		}
-		if !s.open {
-			l.Hold = hold(&w, b, sites, s, now)
 		}
 		if !s.open || len(l.Tell) > 0 {
 			out = append(out, l)
@@ -148,10 +148,15 @@ func tied(p *model.Pod) bool {
 	return len(p.PodAffinity) > 0 || slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard && s.Key != model.LabelHostname })
 }
 
+// loose reports whether the pod does not care which other pods are where; or does, and goes where the first of them goes.
+func loose(p *model.Pod) bool {
+	return len(p.PodAffinity) > 0 || !tied(p) && len(p.PodAntiAffinity) == 0 && len(p.HostPorts) == 0 &&
+		!slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard })
+}
+
 // sort tells the pods that may be bound to the node now from those that may not. Before the node takes pods nobody is told: kube-scheduler
 // forgets a node on which it tried a pod in vain, and then tries every other pod again.
 func (s *site) sort(b *board) {
-	s.class = others
 	if !s.ready {
 		return
 	}
@@ -162,30 +167,13 @@ func (s *site) sort(b *board) {
 			}
 			b.tell(p, s.node)
 			s.tell = append(s.tell, p)
-			if len(p.PodAffinity) > 0 && b.first(p) {
-				s.class = founders
-			} else if loose(p) {
-				s.class = min(s.class, crowds)
-			}
 		}
 	}
 }
 
-// Nodes that wait for each other open in this order.
-const (
-	founders = iota // with the first pods of those that must be together: where they go decides for all of them
-	crowds          // with pods that could go anywhere, and would take what was bought for others
-	others
-)
-
-// loose reports whether the pod does not care which other pods are where.
-func loose(p *model.Pod) bool {
-	return !tied(p) && len(p.PodAntiAffinity) == 0 && len(p.HostPorts) == 0 && !slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard })
-}
-
 // hold says how long the node of s stays shut: until it is ready but for us, so that all its pods are told at the moment when it takes
 // them; and, where other pods decide where a pod may go, until the other nodes of the plan are.
-func hold(w *model.World, b *board, sites []*site, s *site, now time.Time) time.Duration {
+func hold(w *model.World, sites []*site, s *site, now time.Time) time.Duration {
 	left := s.node.Created.Add(HoldLimit).Sub(now)
 	switch {
 	case left <= 0 || len(sites) < 2 || hindered(w, s.claim):
@@ -201,19 +189,26 @@ func hold(w *model.World, b *board, sites []*site, s *site, now time.Time) time.
 		}
 	}
 	for _, x := range sites {
-		before := !x.open && (x.class < s.class || x.class == s.class && x.untold())
-		if before || slices.ContainsFunc(x.tell, func(p *model.Pod) bool {
-			return x.open && (s.class > founders && len(p.PodAffinity) > 0 && b.first(p) || s.class > crowds && loose(p))
-		}) {
+		if !x.open && x.untold() || x.before(s) && len(x.tell) > 0 {
 			return min(left, pace)
 		}
 	}
 	return 0
 }
 
-// untold reports whether some pod must be told of the node yet.
+// before reports whether the node of s should stay shut while pods may go to that of x: nodes to which pods go that could go anywhere are
+// first, or these would take the room of those that could not. Among the others the small are first: what little
+// room is left over there is wasted, and the last pods find theirs where there is most.
+func (x *site) before(s *site) bool {
+	if slices.ContainsFunc(s.tell, loose) {
+		return false
+	}
+	return slices.ContainsFunc(x.tell, loose) || x.node != nil && x.node.Allocatable.CPU < s.node.Allocatable.CPU
+}
+
+// untold reports whether some pod that could go anywhere must be told of the node yet.
 func (s *site) untold() bool {
-	return slices.ContainsFunc(s.tell, func(p *model.Pod) bool { return p.Promised != s.node.Name })
+	return slices.ContainsFunc(s.tell, func(p *model.Pod) bool { return loose(p) && p.Promised != s.node.Name })
 }
 
 // hindered reports whether a DaemonSet may be needed to get the node ready that does not run beside our taint.

@@ -19,7 +19,7 @@ func Decide(in Input) Plan {
 	if len(list) == 0 {
 		return Plan{}
 	}
-	plain := attempt(in, list, noWishes, lessons{})
+	in, plain := yielding(in, list, attempt(in, list, noWishes, lessons{}))
 	if in.Preferences == Ignore || !wished(in.World, list) {
 		return plain.plan
 	}

@@ -21,6 +21,9 @@ type Input struct {
 	Preferences Preferences
 	// MaxOptions bounds how many offerings a claim may choose from; 0 = DefaultMaxOptions.
 	MaxOptions int
+
+	// yield lets pods without ties give way to those that have some; see yielding.
+	yield bool
 }
 
 // Defaults of Input.

@@ -29,6 +29,10 @@ func (d *decision) seatAll() {
 			real = append(real, g)
 		}
 	}
+	if d.in.yield {
+		d.seatMany(slices.DeleteFunc(slices.Clone(real), func(g *group) bool { return !g.tied() }))
+		real = slices.DeleteFunc(real, (*group).tied)
+	}
 	d.seatMany(real)
 	d.seatMany(virtual)
 }

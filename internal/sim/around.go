@@ -80,40 +80,57 @@ func (s *Sim) replicate() {
 }
 
 // schedule binds waiting pods to the node that has most room for them, as kube-scheduler does by default, and marks the
-// others unschedulable.
+// others unschedulable. Like kube-scheduler it keeps the room of pods for which a node is nominated, tries that node first, and takes the nomination away from a
+// pod that it tried in vain.
 func (s *Sim) schedule() {
 	o := s.Store.Objects()
-	free := map[string]model.Resources{}
+	free, kept := map[string]model.Resources{}, map[string]model.Resources{}
 	for _, n := range o.Nodes {
 		free[n.Name] = n.Allocatable
 	}
 	for _, p := range o.Pods {
-		if p.Node != "" && !p.Terminal {
+		switch {
+		case p.Node != "" && !p.Terminal:
 			free[p.Node] = free[p.Node].Sub(p.Requests)
+		case p.Nominated != "":
+			kept[p.Nominated] = kept[p.Nominated].Add(p.Requests)
 		}
+	}
+	if r := s.cfg.Rand; r != nil {
+		r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 	}
 	for _, p := range o.Pods {
 		if p.Node != "" || p.Gated || p.Deleting() || p.Terminal {
 			continue
 		}
+		if p.Nominated != "" {
+			kept[p.Nominated] = kept[p.Nominated].Sub(p.Requests)
+		}
 		var fits []model.Node
 		for _, n := range o.Nodes {
-			if admits(n, p) && p.Requests.FitsIn(free[n.Name]) {
+			if admits(n, p) && p.Requests.FitsIn(free[n.Name].Sub(kept[n.Name])) {
 				fits = append(fits, n)
 			}
 		}
 		if len(fits) == 0 {
-			if !p.Unschedulable {
-				s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Unschedulable = true })
+			if !p.Unschedulable || p.Nominated != "" {
+				s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Unschedulable, p.Nominated = true, "" })
 			}
 			continue
 		}
 		best := slices.MaxFunc(fits, func(a, b model.Node) int {
-			return cmp.Or(cmp.Compare(free[a.Name].CPU, free[b.Name].CPU), cmp.Compare(b.Name, a.Name))
+			return cmp.Or(told(a, p)-told(b, p), cmp.Compare(free[a.Name].CPU, free[b.Name].CPU), cmp.Compare(b.Name, a.Name))
 		})
 		s.Store.BindPod(p.Key(), best.Name)
 		free[best.Name] = free[best.Name].Sub(p.Requests)
 	}
+}
+
+func told(n model.Node, p model.Pod) int {
+	if n.Name == p.Nominated {
+		return 1
+	}
+	return 0
 }
 
 // admits says whether the scheduler would let the pod onto the node, room aside. It is written from the Kubernetes
@@ -167,7 +184,13 @@ func (s *Sim) boot(m model.Instance) {
 		s.note("machine %s runs without an order or a token: it can never join", m.Name)
 		return
 	}
-	time.AfterFunc(s.cfg.Join, func() {
+	late := time.Duration(0)
+	if s.cfg.JoinSpread > 0 {
+		s.mu.Lock()
+		late = time.Duration(s.cfg.Rand.Int64N(int64(s.cfg.JoinSpread)))
+		s.mu.Unlock()
+	}
+	time.AfterFunc(s.cfg.Join+late, func() {
 		labels := maps.Clone(o.Labels)
 		labels[model.LabelHostname] = m.Name
 		labels[model.LabelDoNotSyncTaints] = "true" // the driver's machines register with all their taints themselves
@@ -176,7 +199,7 @@ func (s *Sim) boot(m model.Instance) {
 			Capacity: o.Type.Capacity, Allocatable: o.Type.Allocatable, KubeletVersion: "v" + o.Cluster.Version})
 		s.daemons(m.Name)
 	})
-	time.AfterFunc(s.cfg.Join+s.cfg.Settle, func() {
+	time.AfterFunc(s.cfg.Join+late+s.cfg.Settle, func() {
 		s.Store.SetNodeReady(m.Name, model.True)
 		s.Store.EditNode(m.Name, func(n *model.Node) {
 			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t model.Taint) bool {

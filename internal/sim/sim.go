@@ -9,6 +9,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,6 +40,10 @@ type Config struct {
 	// Join is how long a running machine takes to register its node, Settle how long the node then takes to be ready
 	// and rid of its startup taints. Defaults 5 s and 3 s.
 	Join, Settle time.Duration
+	// JoinSpread is how much later some machines join than others, at most.
+	JoinSpread time.Duration
+	// Rand, when given, draws how much later, and the order in which the scheduler looks at pods; by name otherwise.
+	Rand *rand.Rand
 	// Decide makes the plans instead of the engine; nil = the engine.
 	Decide func(place.Input) place.Plan
 	// Refused is told of plans that the audit refused; nil = nobody.

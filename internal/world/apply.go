@@ -45,9 +45,9 @@ func (w *World) apply(o model.Object, gone bool) bool {
 	case model.Claim:
 		return w.applyClaim(o, gone)
 	case model.Node:
-		old, had := w.nodes.get(o)
-		if had == gone || old.ProviderID != o.ProviderID {
-			w.movedNodes[nodePlan+o.Name] = true // it came or went, or is known now for a machine: see withPromise
+		_, had := w.nodes.get(o)
+		if had == gone {
+			w.movedNodes[o.Name] = true // it came or went: see withPromise
 		}
 		return update(&w.nodes, o, gone, w.follow)
 	case model.Pod:

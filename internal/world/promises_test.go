@@ -16,14 +16,13 @@ func TestOurOwnNominationHidesNoPod(t *testing.T) {
 		told []model.Object
 		ours bool
 	}{
-		"nobody planned":              {[]model.Object{pod}, false},
-		"planned":                     {[]model.Object{claim("d/p,d/p-1"), pod}, true},
-		"planned, told later":         {[]model.Object{pod, claim("d/p-1,d/p-2")}, true},
-		"another pod was planned":     {[]model.Object{claim("d/p-10,d/p-11"), pod}, false},
-		"planned for another node":    {[]model.Object{model.Claim{Name: "c", NodeName: "m", Annotations: claim("d/p-1").Annotations}, pod}, false},
-		"the claim has no node":       {[]model.Object{model.Claim{Name: "c", Annotations: claim("d/p-1").Annotations}, pod}, false},
-		"planned for its machine":     {[]model.Object{model.Claim{Name: "c", ProviderID: "vm", Annotations: claim("d/p-1").Annotations}, pod}, true},
-		"planned for another machine": {[]model.Object{model.Claim{Name: "c", ProviderID: "other", Annotations: claim("d/p-1").Annotations}, pod}, false},
+		"nobody planned":           {[]model.Object{pod}, false},
+		"planned":                  {[]model.Object{claim("d/p,d/p-1"), pod}, true},
+		"planned, told later":      {[]model.Object{pod, claim("d/p-1,d/p-2")}, true},
+		"another pod was planned":  {[]model.Object{claim("d/p-10,d/p-11"), pod}, false},
+		"planned for another node": {[]model.Object{model.Claim{Name: "c", NodeName: "m", Annotations: claim("d/p-1").Annotations}, pod}, true},
+		"the claim has no node":    {[]model.Object{model.Claim{Name: "c", Annotations: claim("d/p-1").Annotations}, pod}, true},
+		"planned no more":          {[]model.Object{claim("d/p-1"), pod, claim("d/p-2")}, false},
 	} {
 		w := New()
 		put(w, model.Node{Name: "n"})

@@ -46,8 +46,9 @@ type World struct {
 	movedClasses   bool
 	movedDrivers   map[string]bool // by node
 
-	planned    map[string]string // what place.AnnotationPods says, by the claim's machine and by its node: see promise
-	movedNodes map[string]bool   // keys of planned that changed since the last picture
+	listed     map[string]int  // on how many claims place.AnnotationPods names a pod
+	movedPods  map[string]bool // pods whose plan came or went since the last picture
+	movedNodes map[string]bool // nodes that came or went since the last picture
 
 	// follow numbers the Follows; synced is set from its Synced until the next Begin.
 	follow uint64
@@ -106,7 +107,8 @@ func New() *World {
 		movedVolumes:   map[string]bool{},
 		movedDrivers:   map[string]bool{},
 
-		planned:    map[string]string{},
+		listed:     map[string]int{},
+		movedPods:  map[string]bool{},
 		movedNodes: map[string]bool{},
 
 		extras:   newExtras(),

@@ -1,0 +1,32 @@
+package place
+
+import (
+	"hash/fnv"
+	"slices"
+)
+
+// Turned puts options that cost the same, of the same type, in an order of zones that differs from claim to claim, so that machines which may be anywhere are not
+// all in the first zone: a zone may fail, and what room is left on them is of use to pods that must be in one zone.
+func Turned(options []Option, claim string) []Option {
+	h := fnv.New32a()
+	h.Write([]byte(claim))
+	out := slices.Clone(options)
+	for from := 0; from < len(out); {
+		to := from + 1
+		for to < len(out) && alike(out[from], out[to]) {
+			to++
+		}
+		by := int(h.Sum32() % uint32(to-from))
+		for i := range to - from {
+			out[from+i] = options[from+(i+by)%(to-from)]
+		}
+		from = to
+	}
+	return out
+}
+
+// alike reports whether two options differ in their zone only; outside zones is not a zone.
+func alike(a, b Option) bool {
+	return a.Price == b.Price && a.Key.Type == b.Key.Type && a.Key.CapacityType == b.Key.CapacityType &&
+		(a.Key.Zone == regional) == (b.Key.Zone == regional)
+}
