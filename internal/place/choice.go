@@ -73,7 +73,7 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 			masks[i].add(gi)
 		}
 	}
-	out := make([]choice, 0, n/2)
+	out := make([]choice, 0, n)
 	for i, m := range masks {
 		if m == nil {
 			continue
@@ -208,7 +208,7 @@ func prune(all []choice) []choice {
 	if len(all) == 0 {
 		return nil
 	}
-	out := make([]choice, 0, len(all)/4+1)
+	out := make([]choice, 0, len(all))
 	var most []vec // per block of out: the most of each amount that any of them has room for
 next:
 	for ci := range all {
