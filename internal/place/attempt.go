@@ -11,19 +11,23 @@ import (
 // maxAttempts bounds how often a decision is made anew because of what the one before taught.
 const maxAttempts = 8
 
+// maxVain bounds how often in a row the order in which planned pods are asked is changed without any good.
+const maxVain = 3
+
 // attempt decides under one way to grant wishes. A decision seats group after group and looks back at none; where that goes wrong, or
 // leaves pods over that others stand in the way of, another one is made that knows better, and the best is kept. Each is sound by
 // itself.
 func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decision {
 	var best *decision
-	mends := min(maxMends, 1+mendPods/len(pods))
+	mends, vain := min(maxMends, 1+mendPods/len(pods)), 0
 	for range maxAttempts {
 		d := &decision{in: in, grant: grant, lessons: known}
 		d.run(pods)
+		vain++
 		if best == nil || d.compare(best) < 0 {
-			best = d
+			best, vain = d, 0
 		}
-		learnt := d.learn()
+		learnt := d.learn(vain < maxVain)
 		if grant == noWishes && mends > 0 && d.yield() {
 			mends--
 			learnt = true
@@ -52,8 +56,8 @@ type lessons struct {
 	fresh bool
 	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
 	ahead map[string]int
-	// eager are planned pods whose place was gone when they were asked; they are asked first.
-	eager map[model.PodKey]bool
+	// eager says of planned pods how often their place was gone when they were asked; they are asked first.
+	eager map[model.PodKey]int
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
 	gather bool
 	// absent are domains that could have been bought in, and were not by anybody.
@@ -77,8 +81,9 @@ func (d *decision) compare(o *decision) int {
 	return cmp.Or(cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o), cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
 }
 
-// learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones.
-func (d *decision) learn() bool {
+// learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones. With again, planned pods that
+// lost their place are one.
+func (d *decision) learn(again bool) bool {
 	d.next = lessons{caps: maps.Clone(d.caps), fresh: d.fresh, ahead: maps.Clone(d.ahead), eager: maps.Clone(d.eager), absent: maps.Clone(d.absent)}
 	learnt := false
 	for k, to := range d.failed {
@@ -90,11 +95,9 @@ func (d *decision) learn() bool {
 	if d.usedLow && !d.fresh && len(d.stuck) > 0 {
 		d.next.fresh, learnt = true, true
 	}
-	for _, k := range d.broken {
-		if !d.eager[k] {
-			remember(&d.next.eager, k, true)
-			learnt = true
-		}
+	for _, k := range d.denied {
+		remember(&d.next.eager, k, d.eager[k]+1)
+		learnt = learnt || again
 	}
 	return learnt
 }

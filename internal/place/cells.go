@@ -139,7 +139,7 @@ func (d *decision) expand(s *seller, l *lot, keys []int, f func(values []string,
 			walk(i+1, left.and(c.absent))
 			return
 		}
-		for _, v := range s.handsOut(k, l) {
+		for _, v := range s.handsOut(k, l, d.topo.said[keys[i]]) {
 			values[i] = v
 			walk(i+1, left)
 		}
@@ -148,8 +148,9 @@ func (d *decision) expand(s *seller, l *lot, keys []int, f func(values []string,
 }
 
 // handsOut lists the values that the pool may give its nodes under a label of its own, as far as the pods agree; "" stands
-// for none.
-func (s *seller) handsOut(k string, l *lot) []string {
+// for none. Where the pool allows any value, those come into question that others have or ask for; one is invented
+// only where there is none.
+func (s *seller) handsOut(k string, l *lot, said []string) []string {
 	v, defined := s.own.Get(k)
 	if !defined {
 		return []string{""}
@@ -159,6 +160,10 @@ func (s *seller) handsOut(k string, l *lot) []string {
 	}
 	if list, listed := v.Listed(); listed {
 		return list
+	}
+	out := slices.DeleteFunc(slices.Clone(said), func(x string) bool { return !v.Has(x) })
+	if len(out) > 0 {
+		return out
 	}
 	if one, ok := v.Pick(); ok {
 		return []string{one}

@@ -115,6 +115,7 @@ type decision struct {
 	// held are planned pods whose turn has not come, broken those that lost their place.
 	held   []promise
 	broken []model.PodKey
+	denied []model.PodKey // of the broken, those that there was room for
 	// keeping is set while a planned pod asks for its own place.
 	keeping bool
 	// seats says in which order places were found, made which machines were bought for them.

@@ -183,7 +183,7 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 				}
 				continue
 			}
-			for _, v := range s.handsOut(t.keys[k], lot) {
+			for _, v := range s.handsOut(t.keys[k], lot, t.said[k]) {
 				if k != host && v != "" {
 					e.all[k] = append(e.all[k], t.dom(k, v))
 				}

@@ -51,24 +51,26 @@ func (d *decision) promises(groups []*group) {
 		}
 	}
 	slices.SortStableFunc(d.held, func(a, b promise) int {
-		return cmp.Or(cmp.Compare(d.patience(a), d.patience(b)), cmp.Compare(a.g.rank, b.g.rank))
+		return cmp.Or(cmp.Compare(d.patience(a), d.patience(b)), cmp.Compare(d.eager[b.pod], d.eager[a.pod]), cmp.Compare(a.g.rank, b.g.rank))
 	})
 }
 
 // patience says when a planned pod is asked: those that lost their place in an earlier attempt first, then those that mind how many
-// others are where, then the others, who may only stand in their way.
+// others are where, then those that look for others, then the rest, who may only stand in their way.
 func (d *decision) patience(x promise) int {
 	switch {
-	case d.eager[x.pod]:
+	case d.eager[x.pod] > 0:
 		return 0
-	case len(x.g.spread)+len(x.g.near.terms) > 0:
+	case len(x.g.spread) > 0:
 		return 1
+	case len(x.g.near.terms) > 0:
+		return 2
 	}
 	return patient
 }
 
 // patient is the most patience that there is.
-const patient = 2
+const patient = 3
 
 // hold takes, or with -1 gives back, the room and the place among others that a planned pod is to have.
 func (d *decision) hold(x promise, n int) {
@@ -94,20 +96,20 @@ func (d *decision) reserve(g *group, slot int32, n int) {
 }
 
 // keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may
-// make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less patience. While there are any of these, the patient are asked only
-// when others are done: urge says so.
+// make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less
+// patience. While there are any of these, the patient are asked only when others are done: urge says so.
 func (d *decision) keepPromises(urge bool) bool {
 	kept := false
 	for more := true; more; {
 		more = false
 		for p := range patient + 1 {
 			hasty := slices.ContainsFunc(d.held, func(x promise) bool { return d.patience(x) < p })
-			if p == patient && hasty && !urge {
+			if p > 1 && hasty && !urge {
 				break
 			}
 			came := false
 			d.held = slices.DeleteFunc(d.held, func(x promise) bool {
-				if came && hasty || d.patience(x) != p || !d.keep(x) {
+				if came && (hasty || p == 0) || d.patience(x) != p || !d.keep(x) {
 					return false
 				}
 				came = true
@@ -140,7 +142,7 @@ func (d *decision) keep(x promise) bool {
 func (d *decision) breakPromises() bool {
 	for _, x := range d.held {
 		d.hold(x, -1)
-		d.broken = append(d.broken, x.pod)
+		d.broken, d.denied = append(d.broken, x.pod), append(d.denied, x.pod)
 	}
 	any := len(d.held) > 0
 	d.held = nil

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
@@ -13,6 +14,7 @@ func (d *decision) tie(slots []*slot) {
 	t := d.topo
 	d.noteKeys()
 	d.noteSpots(slots)
+	d.noteValues()
 	for _, p := range d.in.World.Pools {
 		if slices.ContainsFunc(d.groups, func(g *group) bool { return g.form != nil && g.form.tolerates(p.Taints) }) {
 			t.pools = append(t.pools, p)
@@ -133,6 +135,41 @@ func (d *decision) noteSpots(slots []*slot) {
 		t.place(s, i)
 	}
 }
+
+// noteValues lists the values that the topology keys have, or that pods ask for. It knows few: where more are listed than anybody would
+// spread over, they are names of machines in all but name.
+func (d *decision) noteValues() {
+	t := d.topo
+	t.said = make([][]string, len(t.keys))
+	for k, name := range t.keys {
+		if k == host {
+			continue
+		}
+		said := map[string]bool{}
+		for v := range t.values[k] {
+			said[v] = true
+		}
+		for _, g := range d.groups {
+			if g.form == nil {
+				continue
+			}
+			for _, x := range g.form.terms {
+				v, _ := x.Get(name)
+				if list, ok := v.Listed(); ok {
+					for _, one := range list {
+						said[one] = true
+					}
+				}
+			}
+		}
+		if len(said) <= maxSaid {
+			t.said[k] = slices.Sorted(maps.Keys(said))
+		}
+	}
+}
+
+// maxSaid bounds how many values of one key are thought of where a pool allows any.
+const maxSaid = 32
 
 // certain returns the labels under keys that a claim's node will have whatever the claim becomes, and the values of those that are
 // still open.

@@ -85,6 +85,7 @@ type topology struct {
 	keyOf   map[string]int
 	values  []map[string]int32 // per key
 	names   [][]string
+	said    [][]string // per key, the values that machines have and pods ask for, sorted
 	spots   []*spot
 	spotOf  map[string]int32 // by node name
 	terms   []*term
