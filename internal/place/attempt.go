@@ -78,7 +78,8 @@ func slotKey(s *slot) string { return "\x01" + s.node + "\x01" + s.claim }
 // compare orders decisions: fewer planned pods that lost their place, for whom machines would be bought twice; then fewer pods left over,
 // those that matter most before others; then cheaper, then fewer machines.
 func (d *decision) compare(o *decision) int {
-	return cmp.Or(cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o), cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
+	return cmp.Or(cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o),
+		cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
 }
 
 // learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones. With again, planned pods that

@@ -1,0 +1,47 @@
+package audit
+
+import "slices"
+
+// inSteps looks for an order pod by pod: at each step the first unit of a list binds one that may be bound. Units that got stuck come
+// to the head of the list and it starts again, so that they go as soon as they can.
+func (t *tallies) inSteps(pick []int, gone bool) bool {
+	stuck := map[*unit]int{}
+	dice := uint64(1)
+	for range manySteps {
+		p := t.begin(pick, gone)
+		list := slices.Clone(t.units)
+		shuffle(list, &dice)
+		slices.SortStableFunc(list, func(x, y *unit) int { return stuck[y] - stuck[x] })
+		for i := 0; i < len(list); i++ {
+			u := list[i]
+			if u.left == 0 {
+				continue
+			}
+			if _, waits := p.blocked(u); !waits {
+				u.left--
+				p.bind(u)
+				i = -1
+			}
+		}
+		done := true
+		for _, u := range list {
+			if u.left > 0 {
+				stuck[u]++
+				done = false
+			}
+		}
+		if done {
+			return len(p.refused()) == 0
+		}
+	}
+	return false
+}
+
+// shuffle puts a list into some order: by chance, but always the same.
+func shuffle[T any](list []T, dice *uint64) {
+	for i := len(list) - 1; i > 0; i-- {
+		*dice = *dice*6364136223846793005 + 1442695040888963407
+		j := int(*dice>>33) % (i + 1)
+		list[i], list[j] = list[j], list[i]
+	}
+}

@@ -1,0 +1,112 @@
+package place
+
+import "slices"
+
+// low is the count that kube-scheduler measures skew from.
+func (d *decision) low(g *group, i int) int32 {
+	r := &g.spread[i]
+	if r.term.key == host && d.fresh {
+		return 0 // the machines about to be bought are empty
+	}
+	if len(g.among[i]) < int(r.min) {
+		return 0
+	}
+	n := r.term.least(g.among[i], !d.keeping)
+	if n == noBound {
+		return 0
+	}
+	d.usedLow = d.usedLow || r.term.key == host && n > 0
+	return n
+}
+
+// stands reports whether the ties of the group let one more pod of it into domains. On a machine yet to be bought, what is on the
+// same machine is left to packing.
+func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
+	if !g.tied() {
+		return true
+	}
+	for i := range g.spread {
+		r := &g.spread[i]
+		if r.term.key == host && fresh {
+			continue
+		}
+		dom := doms[r.term.key]
+		if dom < 0 || r.term.matched.at(dom)+r.term.maybe.at(dom)+d.heldFor(&r.term.held, dom)+r.self-d.low(g, i) > r.skew {
+			return false
+		}
+	}
+	for _, x := range g.anti {
+		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom)+d.heldFor(&x.held, dom) > 0 {
+			return false
+		}
+	}
+	for _, x := range g.avoid {
+		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom) > 0 {
+			return false
+		}
+	}
+	for _, x := range g.toward {
+		if x.key == host && fresh {
+			continue // packing does not look at it
+		}
+		dom := doms[x.key]
+		first := x.matched.total == 0 && slices.Contains(g.matches, x)
+		if dom < 0 || x.matched.at(dom) == 0 && !first {
+			return false
+		}
+	}
+	for _, x := range g.matches {
+		dom := doms[x.key]
+		if dom == either {
+			return false // it would count somewhere, and nobody knows where
+		}
+		if dom == unknown {
+			continue
+		}
+		if x.owners.at(dom)+d.heldFor(&x.heldOwners, dom) > 0 {
+			return false
+		}
+		if lim, ok := x.lim[dom]; ok && !d.keeping && x.matched.at(dom)+1 > lim {
+			return false
+		}
+	}
+	if !fresh {
+		for _, x := range g.ports {
+			if x.matched.at(doms[host]) > 0 {
+				return false
+			}
+		}
+	}
+	return d.near(g, doms, fresh)
+}
+
+// heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
+func (d *decision) heldFor(c *tally, dom int32) int32 {
+	if d.keeping {
+		return 0
+	}
+	return c.at(dom)
+}
+
+// near reports whether the group's required affinity holds: pods that all terms pick are there, or there are none anywhere and
+// the group picks itself.
+func (d *decision) near(g *group, doms []int32, fresh bool) bool {
+	if len(g.near.terms) == 0 {
+		return true
+	}
+	none, here := true, true
+	for _, x := range g.near.terms {
+		if x.key == host && fresh {
+			none = none && x.matched.total == 0 && x.going == 0
+			here = false
+			continue
+		}
+		dom := doms[x.key]
+		if dom < 0 {
+			return false
+		}
+		none = none && x.matched.total == 0 && x.going == 0
+		here = here && x.matched.at(dom) > 0
+	}
+	return here || none && g.near.self
+}
