@@ -114,10 +114,12 @@ func (d *decision) yield() bool {
 	for _, k := range stay {
 		remember(&d.next.ahead, k, round)
 	}
+	learnt := len(stay) > 0
 	for _, a := range d.missing {
+		learnt = learnt || !d.absent[a]
 		remember(&d.next.absent, a, true)
 	}
-	return len(stay) > 0
+	return learnt
 }
 
 func remember[K comparable, V any](m *map[K]V, k K, v V) {

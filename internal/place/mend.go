@@ -23,12 +23,12 @@ func (d *decision) stayed() []string {
 		left[l.Pod] = l.Why == ""
 	}
 	var stay []string
-	others := false
+	others, room := false, d.emptied()
 	for _, g := range d.groups {
 		switch {
 		case g.why != "" || !slices.ContainsFunc(g.pods, func(p *model.Pod) bool { return left[p.Key()] }):
 			others = others || g.why == ""
-		case d.possible(g.form, g):
+		case d.sold(g.form, g) || d.onceHad(room, g):
 			stay = append(stay, g.key)
 		}
 	}
@@ -36,6 +36,26 @@ func (d *decision) stayed() []string {
 		return nil
 	}
 	return stay
+}
+
+// emptied lists what slots have once the pods that were seated there are taken off again.
+func (d *decision) emptied() []vec {
+	room := make([]vec, len(d.slots))
+	for i, s := range d.slots {
+		room[i] = s.free
+	}
+	for _, s := range d.seats {
+		if s.slot >= 0 {
+			room[s.slot] = room[s.slot].clone()
+			room[s.slot].take(s.g.size, -s.n)
+		}
+	}
+	return room
+}
+
+// onceHad reports whether a slot that suits the group had room for one of its pods.
+func (d *decision) onceHad(room []vec, g *group) bool {
+	return slices.ContainsFunc(d.slotsOf(g.form), func(i int32) bool { return room[i].times(g.size, 1) > 0 })
 }
 
 // compareLeft orders decisions by who stays: fewer pods, important ones first.

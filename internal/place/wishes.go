@@ -144,6 +144,11 @@ func (d *decision) possible(f *form, g *group) bool {
 			return true
 		}
 	}
+	return d.sold(f, g)
+}
+
+// sold reports whether anything is on sale that suits the form and holds one pod of the group.
+func (d *decision) sold(f *form, g *group) bool {
 	for _, s := range d.sellers {
 		ok := d.lotOf(s, f).ok
 		for i := ok.first(); i >= 0; i = ok.next(i + 1) {
