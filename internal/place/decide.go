@@ -112,6 +112,8 @@ type decision struct {
 	failed map[capKey]int
 	// usedLow is set when spread over hosts was measured from machines that are there, as if none was bought.
 	usedLow bool
+	// promising lists the slots that were bought for some pods.
+	promising []int32
 	// held are planned pods whose turn has not come, broken those that lost their place.
 	held   []promise
 	broken []model.PodKey
@@ -170,6 +172,11 @@ func (d *decision) arrange(pods []*model.Pod) {
 		}
 	}
 	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names)
+	for i, s := range d.slots {
+		if len(s.planned) > 0 {
+			d.promising = append(d.promising, int32(i))
+		}
+	}
 	d.notePorts()
 	d.tie(d.slots)
 	d.rooms = newRooms(d.slots)

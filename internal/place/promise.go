@@ -17,7 +17,7 @@ type promise struct {
 // promises finds the pods of the groups that slots were bought for, and holds room for them. Pods that only stand for room are asked when
 // all others have their places: in-flight room goes to real pods first.
 func (d *decision) promises(groups []*group) {
-	if !slices.ContainsFunc(d.slots, func(s *slot) bool { return len(s.planned) > 0 }) {
+	if len(d.promising) == 0 {
 		return
 	}
 	of := map[model.PodKey]*group{}
@@ -27,7 +27,8 @@ func (d *decision) promises(groups []*group) {
 		}
 	}
 	held := map[model.PodKey]bool{}
-	for i, s := range d.slots {
+	for _, i := range d.promising {
+		s := d.slots[i]
 		for _, k := range s.planned {
 			g := of[k]
 			if g == nil {
@@ -38,7 +39,7 @@ func (d *decision) promises(groups []*group) {
 				d.broken = append(d.broken, k)
 				continue
 			}
-			d.held = append(d.held, promise{g, int32(i), k})
+			d.held = append(d.held, promise{g, i, k})
 			held[k] = true
 			d.hold(d.held[len(d.held)-1], 1)
 		}
