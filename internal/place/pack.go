@@ -121,12 +121,13 @@ func (p *packer) spend(n int) bool {
 // Bounds of the portfolio, in steps. Each part of the search gets a little whatever the size of the input and a little per pod, so
 // that few pods are looked at thoroughly and many in a time that grows as they do.
 const (
-	thorough    = 400_000 // for the exact search where there are few pods
-	fewPods     = 600     // pods of which the exact search gets half of that
-	learn       = 10_000  // for learning what pods are worth, beyond the first lessons
-	greedyShare = 8       // the part of the budget that the packing users know may take
-	hopeless    = 500_000 // groups × choices from which on it would not get through with that
-	polish      = 5_000   // for making one draft cheaper
+	thorough = 400_000 // for the exact search where there are few pods
+	fewPods  = 600     // pods of which the exact search gets half of that
+	learn    = 10_000  // for learning what pods are worth, beyond the first lessons
+	// greedyShare is the part of the budget that the packing users know may take. It suffices for some ten thousand pods; where it
+	// does not, ours is not judged by it.
+	greedyShare = 8
+	polish      = 5_000 // for making one draft cheaper
 )
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
@@ -140,11 +141,8 @@ func (p *packer) pack(want []int) *draft {
 	}
 	best, guide := p.learned(want, learn)
 	best = p.frugally(polish, func(q *packer) *draft { return q.improve(best, want, guide) })
-	if len(want)*len(p.choices) > hopeless {
-		return best
-	}
-	// The packing that users know is the judge that ours must beat; where it does not get through, there is too much for it to win.
-	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want) })
+	// The packing that users know is the judge that ours must beat.
+	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want, best) })
 	if q != nil && q.better(best) {
 		best = p.frugally(polish, func(p *packer) *draft { return p.improve(q, want, guide) })
 	}
@@ -256,69 +254,4 @@ func (p *packer) remaining(bins []bin) []vec {
 		out[c.seller].take(c.cost, 1)
 	}
 	return out
-}
-
-// greedy packs as users of Karpenter know it: groups from large to small, each pod onto the first machine that could
-// still grow enough, and at the end each machine becomes the cheapest that holds its load.
-func (p *packer) greedy(want []int) *draft {
-	type open struct {
-		loads []load
-		used  vec
-		can   []int // choices that still hold it
-	}
-	var bins []*open
-	limits := p.remaining(nil)
-	for g, n := range want {
-		fits := func(o *open, n int) int {
-			most := 0
-			for _, ci := range o.can {
-				if p.takes(ci, g) {
-					most = max(most, p.choices[ci].room.timesBeside(o.used, p.sizes[g], n))
-				}
-			}
-			return min(most, p.bearable(o.loads, g))
-		}
-		put := func(o *open, k int) {
-			o.loads = append(o.loads, load{g, k})
-			o.used.take(p.sizes[g], -k)
-			o.can = slices.DeleteFunc(o.can, func(ci int) bool { return !p.takes(ci, g) || !p.choices[ci].room.covers(o.used) })
-		}
-		for _, o := range bins {
-			if n == 0 || !p.spend(1+len(o.can)/2) {
-				break
-			}
-			if len(o.can) == 0 {
-				continue
-			}
-			if k := fits(o, n); k > 0 {
-				put(o, k)
-				n -= k
-			}
-		}
-		for n > 0 && p.spend(len(p.choices)) {
-			o := &open{used: make(vec, len(p.sizes[g]))}
-			for ci, c := range p.choices {
-				if limits[c.seller].covers(c.cost) {
-					o.can = append(o.can, ci)
-				}
-			}
-			k := fits(o, n)
-			if k == 0 {
-				break
-			}
-			put(o, k)
-			// Like the machines themselves, the limit is counted when a machine is opened: by the cheapest that holds it.
-			limits[p.choices[o.can[0]].seller].take(p.choices[o.can[0]].cost, 1)
-			bins, n = append(bins, o), n-k
-		}
-	}
-	d := &draft{}
-	limits = p.remaining(nil)
-	for _, o := range bins {
-		if ci := p.cheapest(o.loads, limits); ci >= 0 {
-			limits[p.choices[ci].seller].take(p.choices[ci].cost, 1)
-			d.bins = append(d.bins, bin{ci, o.loads})
-		}
-	}
-	return p.settle(d, want)
 }
