@@ -1,8 +1,8 @@
 // Command bench-compare answers: how fast and how cheap are we beside upstream, on this machine, today?
 //
 // It runs both engines on the same inputs and prints Markdown tables. With -into it also puts them into a document
-// between two marks, so that what the document says is what the command printed. It takes several minutes, nearly all of
-// them upstream's; -most leaves large inputs out.
+// between two marks, so that what the document says is what the command printed. It takes many minutes, nearly all of
+// them upstream's; -most leaves large inputs out, and -rows keeps some.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/bench"
@@ -27,14 +28,22 @@ const (
 func main() {
 	into := flag.String("into", "", "also write the tables into this document, between its marks")
 	most := flag.Int("most", 0, "leave out inputs of more pods than this; 0 leaves none out")
+	rows := flag.String("rows", "", "keep only inputs with names that this regular expression finds")
 	flag.Parse()
-	if err := run(context.Background(), *into, *most); err != nil {
+	if err := run(context.Background(), *into, *rows, *most); err != nil {
 		fmt.Fprintf(os.Stderr, "bench-compare: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, into string, most int) error {
+func run(ctx context.Context, into, rows string, most int) error {
+	choice := sidebyside.Choice{Most: most}
+	if rows != "" {
+		var err error
+		if choice.Rows, err = regexp.Compile(rows); err != nil {
+			return fmt.Errorf("-rows: %w", err)
+		}
+	}
 	var doc []byte
 	if into != "" {
 		var err error
@@ -55,12 +64,19 @@ func run(ctx context.Context, into string, most int) error {
 	if most > 0 {
 		fmt.Fprintf(w, " Inputs of more than %d pods were left out (-most %d).", most, most)
 	}
+	if rows != "" {
+		fmt.Fprintf(w, " Only some inputs were run (-rows %q).", rows)
+	}
 	fmt.Fprint(w, "\n\n")
-	if err := sidebyside.WriteSpeed(w, sidebyside.SpeedInputs(most)); err != nil {
+	if err := sidebyside.WriteSpeed(w, sidebyside.SpeedInputs(choice)); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := sidebyside.WriteCost(w, sidebyside.CostInputs(azure, most)); err != nil {
+	if err := sidebyside.WriteAlone(w, choice); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	if err := sidebyside.WriteCost(w, sidebyside.CostInputs(azure, choice)); err != nil {
 		return err
 	}
 	if into == "" {

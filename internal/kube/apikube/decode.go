@@ -29,6 +29,7 @@ type Reader struct {
 	f      *following
 	known  map[schema.GroupVersionKind]kind
 	kinds  []schema.GroupVersionKind // keys of known, in the order of Follow
+	scheme *runtime.Scheme
 	decode *kjson.Serializer
 }
 
@@ -41,6 +42,7 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 	r := &Reader{
 		f:      &following{sink: sink, failures: map[string]int{}},
 		known:  map[schema.GroupVersionKind]kind{},
+		scheme: scheme,
 		decode: kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{Strict: true}),
 	}
 	for _, k := range slices.Concat(kinds(), Extras{Overlays: true, Buffers: true}.kinds()) {
@@ -72,6 +74,24 @@ func (r *Reader) Read(object []byte) (unknown []string, err error) {
 	defer r.f.mu.Unlock()
 	r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
 	return unknown, nil
+}
+
+// Tell tells the sink of an object that is decoded already, as a watch delivers it. The error is ErrKind (wrapped) for kinds that no
+// decider looks at.
+func (r *Reader) Tell(o client.Object) error {
+	gvks, _, err := r.scheme.ObjectKinds(o)
+	if err != nil {
+		return err
+	}
+	for _, gvk := range gvks {
+		if k, ok := r.known[gvk]; ok {
+			r.f.mu.Lock()
+			defer r.f.mu.Unlock()
+			r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
+			return nil
+		}
+	}
+	return fmt.Errorf("%T: %w", o, ErrKind)
 }
 
 func (r *Reader) typed(object []byte) (kind, client.Object, []string, error) {

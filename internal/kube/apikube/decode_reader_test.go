@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -43,6 +46,23 @@ func TestReaderDecodesAsFollowDoes(t *testing.T) {
 	}
 	if p, ok := sink.objects[0].(model.Pod); !ok || p.Node != "n1" || p.Requests.Pods != 1 {
 		t.Errorf("the pod was told as %+v", sink.objects[0])
+	}
+}
+
+func TestReaderTellsOfDecodedObjects(t *testing.T) {
+	var sink gathered
+	r, err := NewReader(&sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Tell(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.PodSpec{NodeName: "n1"}}); err != nil {
+		t.Error(err)
+	}
+	if err := r.Tell(&corev1.Service{}); !errors.Is(err, ErrKind) {
+		t.Errorf("a service: %v", err)
+	}
+	if p, ok := sink.objects[0].(model.Pod); !ok || p.Node != "n1" || p.Requests.Pods != 1 || len(sink.objects) != 1 {
+		t.Errorf("told %+v", sink.objects)
 	}
 }
 
