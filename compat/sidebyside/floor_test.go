@@ -5,6 +5,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/bench"
 	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // atLeast is how many times as fast we must be, measured in one run on one core, upstream's set-up not counted. It stands
@@ -22,6 +23,36 @@ func TestFasterThanUpstream(t *testing.T) {
 	}
 	if r.FasterAtSolving() < atLeast {
 		t.Errorf("%.1f times as fast as upstream at solving, want at least %d", r.FasterAtSolving(), atLeast)
+	}
+}
+
+// TestLargePlansAreNearTheBound: on Azure's prices, a plan of a hundred machines or more costs at most three parts in a hundred more than
+// is certain to be needed.
+func TestLargePlansAreNearTheBound(t *testing.T) {
+	const pods, most = 8_000, 0.03
+	azure, err := bench.Azure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, list := range map[string][]model.Pod{"shapes": workload.Shapes(pods, 1), "topology": workload.Topology(pods, 1)} {
+		w := workload.World(bench.Capped(azure, 64), list)
+		ours, plan := decided(Input{World: w})
+		if err := sound(w, plan); err != nil || ours.Left > 0 {
+			t.Errorf("%s: %d pods left, %v", name, ours.Left, err)
+			continue
+		}
+		r := Row{Name: name, Ours: ours}
+		if r.Bound, r.Tier, err = certified(w, w.Pods); err != nil {
+			t.Error(err)
+			continue
+		}
+		t.Logf("%s: %s with %d machines, at least %s (%s): %.2f %% above", name, ours.Price, ours.Machines, r.Bound, r.Tier, 100*r.Gap())
+		if ours.Machines < many {
+			t.Errorf("%s: %d machines say little", name, ours.Machines)
+		}
+		if r.Gap() > most || r.Gap() < 0 {
+			t.Errorf("%s: %s with %d machines, at least %s (%s): %.2f %% above", name, ours.Price, ours.Machines, r.Bound, r.Tier, 100*r.Gap())
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func (p *packer) fill(want []int, worth []int64) *draft {
 		if best < 0 {
 			return p.settle(d, want)
 		}
-		f.buy(d, &patterns[best])
+		f.buy(d, &patterns[best], 1)
 	}
 }
 
@@ -86,14 +86,14 @@ func (f *filler) goes(pt *pattern) bool {
 	return f.limits[c.seller].covers(c.cost)
 }
 
-// buy takes a pattern as often as it goes.
-func (f *filler) buy(d *draft, pt *pattern) {
+// buy takes a pattern as often as it goes, or that divided by something; at least once. It returns how often.
+func (f *filler) buy(d *draft, pt *pattern, by int) int {
 	c := &f.choices[pt.choice]
 	times := 1 << 30
 	for _, l := range pt.loads {
 		times = min(times, f.left[l.group]/l.n)
 	}
-	times = max(1, f.limits[c.seller].times(c.cost, times))
+	times = max(1, f.limits[c.seller].times(c.cost, times)/by)
 	loads := slices.Clone(pt.loads)
 	slices.SortFunc(loads, func(a, b load) int { return cmp.Compare(a.group, b.group) })
 	for range times {
@@ -108,6 +108,7 @@ func (f *filler) buy(d *draft, pt *pattern) {
 	if f.dead*2 > f.alive {
 		f.tidy()
 	}
+	return times
 }
 
 // ratioAbove reports whether a/b > c/d; b and d below 1 count as 1.

@@ -140,6 +140,9 @@ func (p *packer) pack(want []int) *draft {
 		return d
 	}
 	best, guide := p.learned(want, learn)
+	if d := p.blend(want, best); d != nil && d.better(best) {
+		best = d
+	}
 	best = p.frugally(polish, func(q *packer) *draft { return q.improve(best, want, guide) })
 	// The packing that users know is the judge that ours must beat.
 	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want, best) })
