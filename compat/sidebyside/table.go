@@ -82,6 +82,9 @@ func CostInputs(azure model.Catalog, c Choice) []Input {
 
 // WriteSpeed writes one row per input as a Markdown table, each as soon as it is measured.
 func WriteSpeed(w io.Writer, inputs []Input) error {
+	if len(inputs) == 0 {
+		return nil
+	}
 	fmt.Fprintln(w, "| input | upstream: set-up + solve | ours | upstream, pods/s | ours, pods/s | times as fast | … without its set-up | left: upstream / ours |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, in := range inputs {
@@ -104,6 +107,9 @@ const many = 100
 // WriteCost writes one row per input, and at the end the mean saving per market, and the mean gap to the bound of plans with many
 // machines and of all.
 func WriteCost(w io.Writer, inputs []Input) error {
+	if len(inputs) == 0 {
+		return nil
+	}
 	fmt.Fprintln(w, "| input | upstream, $/h (machines) | ours, $/h (machines) | less than upstream | at least, $/h (tier) | ours above that | left: upstream / ours |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
 	var all, large mean
