@@ -119,6 +119,7 @@ func fromPods() (string, error) {
 	}
 	runtime.KeepAlive(pods)
 	runtime.KeepAlive(mirror)
+	runtime.KeepAlive(w)
 	return fmt.Sprintf("%.0f pods/s (%s to read, %s to decide; %d shapes, %d machines, %d left; the mirror takes %.0f MB)", PerSecond(len(pods), in+decide), short(in),
 		short(decide), len(shapes), len(plan.Buy), len(plan.Left), float64(heap)/1e6), nil
 }

@@ -3,8 +3,8 @@ package place
 const (
 	// wellFilled: a machine of the mix whose pods are worth this part of its price is bought without looking at others.
 	wellFilled = 0.995
-	// alike: machines whose worth for their price differs by less are as good as each other; the mix decides.
-	alike = 0.005
+	// asGood: machines whose worth for their price differs by less are as good as each other; the mix decides.
+	asGood = 0.005
 	// part of a pattern's repeats that are bought before the mix is asked again.
 	atOnce = 8
 )
@@ -90,7 +90,7 @@ func (b *blender) pick() int {
 	if best < 0 {
 		return -1
 	}
-	least, most := b.ratio(best)*(1-alike), b.spent(best)
+	least, most := b.ratio(best)*(1-asGood), b.spent(best)
 	for i := range b.patterns {
 		if pt := &b.patterns[i]; pt.known && len(pt.loads) > 0 && b.ratio(i) >= least {
 			if v := b.spent(i); v > most && b.ready(i) && b.ratio(i) >= least {
