@@ -247,7 +247,7 @@ func defaultGates() map[string]bool {
 		"CapacityBuffer":          false,
 		"NodeOverlay":             false,
 		"NodeRepair":              false,
-		"NominatedNodes":          true,
+		"NominatedNodes":          false,
 		"ReservedCapacity":        true,
 		"SpotToSpotConsolidation": false,
 		"StaticCapacity":          false,
