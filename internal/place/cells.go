@@ -182,7 +182,8 @@ func (a offer) compare(b offer) int {
 	return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.price, b.price))
 }
 
-// cheapestIn returns the least that a machine for one pod of the group costs in the cell, of the heaviest pool that has one.
+// cheapestIn returns the least that a machine for one pod of the group costs in the cell, of the heaviest pool that has one and whose
+// limits are not spent.
 func (d *decision) cheapestIn(g *group, c *cell) offer {
 	best := offer{}
 	for id, sold := range c.sold {
@@ -193,8 +194,11 @@ func (d *decision) cheapestIn(g *group, c *cell) offer {
 		if best.ok && best.weight > s.pool.Weight {
 			break // sellers are sorted, heavy ones first
 		}
+		if len(s.choosy) > 0 && !s.varied(sold, g.size) {
+			continue
+		}
 		for i := sold.first(); i >= 0; i = sold.next(i + 1) {
-			if s.room[i].covers(g.size) {
+			if s.room[i].covers(g.size) && s.left.covers(s.cost[i]) {
 				if o := (offer{true, s.pool.Weight, s.shelf.items[i].o.Price}); !best.ok || o.compare(best) < 0 {
 					best = o
 				}

@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
@@ -185,6 +186,36 @@ func (s *seller) lacking(items []int) string {
 		}
 	}
 	return ""
+}
+
+// varied reports whether the offerings that hold need are enough.
+func (s *seller) varied(from set, need vec) bool {
+	var items []int
+	from.each(func(i int) {
+		if s.room[i].covers(need) {
+			items = append(items, i)
+		}
+	})
+	return s.enough(items)
+}
+
+// most returns how many of size one machine may be filled with beside base, at most n: as many as some offering holds, or, with
+// minValues, enough of them.
+func (s *seller) most(from set, base, size vec, n int) int {
+	best := 0
+	if len(s.choosy) == 0 {
+		from.each(func(i int) {
+			if best < n {
+				best = max(best, s.room[i].timesBeside(base, size, n))
+			}
+		})
+		return best
+	}
+	return sort.Search(n, func(k int) bool {
+		need := base.clone()
+		need.take(size, -(k + 1))
+		return !s.varied(from, need)
+	})
 }
 
 // adds reports whether item j brings a value that the company still lacks.

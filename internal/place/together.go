@@ -160,17 +160,11 @@ func (d *decision) regards(g *group, doms []int32) bool {
 	return ok
 }
 
-// holds returns how many pods of the group some offering holds beside base.
+// holds returns how many pods of the group some offering holds beside base, with as much choice as the pool asks for.
 func (d *decision) holds(f *form, base vec, g *group) int {
 	most := 0
 	for _, s := range d.sellers {
-		d.lotOf(s, f).ok.each(func(i int) {
-			if most < g.unseated() {
-				room := s.room[i].clone()
-				room.take(base, 1)
-				most = max(most, room.times(g.size, g.unseated()))
-			}
-		})
+		most = max(most, s.most(d.lotOf(s, f).ok, base, g.size, g.unseated()))
 	}
 	return most
 }
