@@ -9,7 +9,7 @@ import (
 )
 
 // maxAttempts bounds how often a decision is made anew because of what the one before taught.
-const maxAttempts = 8
+const maxAttempts = 10
 
 // maxVain bounds how often in a row the order in which planned pods are asked is changed without any good.
 const maxVain = 3
@@ -56,6 +56,8 @@ type lessons struct {
 	fresh bool
 	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
 	ahead map[string]int
+	// leap is set when they go before more important ones, too.
+	leap bool
 	// eager says of planned pods how often their place was gone when they were asked; they are asked first.
 	eager map[model.PodKey]int
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
@@ -85,7 +87,7 @@ func (d *decision) compare(o *decision) int {
 // learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones. With again, planned pods that
 // lost their place are one.
 func (d *decision) learn(again bool) bool {
-	d.next = lessons{caps: maps.Clone(d.caps), fresh: d.fresh, ahead: maps.Clone(d.ahead), eager: maps.Clone(d.eager), absent: maps.Clone(d.absent)}
+	d.next = lessons{caps: maps.Clone(d.caps), fresh: d.fresh, ahead: maps.Clone(d.ahead), leap: d.leap, eager: maps.Clone(d.eager), absent: maps.Clone(d.absent)}
 	learnt := false
 	for k, to := range d.failed {
 		if old, ok := d.caps[k]; !ok || to < old {
@@ -115,6 +117,7 @@ func (d *decision) yield() bool {
 		remember(&d.next.ahead, k, round)
 	}
 	learnt := len(stay) > 0
+	d.next.leap = round > leaping
 	for _, a := range d.missing {
 		learnt = learnt || !d.absent[a]
 		remember(&d.next.absent, a, true)

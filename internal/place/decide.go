@@ -24,7 +24,7 @@ func Decide(in Input) Plan {
 		return plain.plan
 	}
 	for _, grant := range []granting{allWishes, placeWishes} {
-		if d := attempt(in, list, grant, lessons{ahead: plain.ahead, eager: plain.eager, absent: plain.absent}); d.worthIt(plain) {
+		if d := attempt(in, list, grant, lessons{ahead: plain.ahead, leap: plain.leap, eager: plain.eager, absent: plain.absent}); d.worthIt(plain) {
 			return d.plan
 		}
 	}

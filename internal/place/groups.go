@@ -29,10 +29,10 @@ type group struct {
 	wish  []wish // heaviest first; nil unless wishes are granted
 	plain *level // set while the group is seated with wishes: what it asks for without
 
-	ahead int // see decision
-	rank  int // position among the groups
-	size  vec
-	next  int // pods[:next] have a place
+	ahead, leap int // see order
+	rank        int // position among the groups
+	size        vec
+	next        int // pods[:next] have a place
 	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
 	asked int
 	held  int // the last so many pods have room held for them, on what was bought for them

@@ -10,8 +10,10 @@ import (
 // Bounds of mending: how often a decision is made anew for pods that were left over, and how many pods may be decided about in all
 // these rounds together. (One round is always made.)
 const (
-	maxMends = 4
+	maxMends = 6
 	mendPods = 20_000
+	// leaping is the round from which on pods that stay go ahead of important ones, too. (Nothing is kept that leaves more of these.)
+	leaping = 4
 )
 
 // stayed lists the groups of which pods stay that could have a place as far as machines go. In the next attempt they go first among those
@@ -92,13 +94,15 @@ func (d *decision) leftByPriority() []leftCount {
 	return out
 }
 
-// promote puts groups ahead of others of their priority.
+// promote puts groups ahead of others.
 func (d *decision) promote() {
 	if len(d.ahead) == 0 {
 		return
 	}
 	for _, g := range d.groups {
-		g.ahead = d.ahead[g.key]
+		if g.ahead = d.ahead[g.key]; d.leap {
+			g.leap = g.ahead
+		}
 	}
 	slices.SortStableFunc(d.groups, func(a, b *group) int { return a.turn(b) })
 	for i, g := range d.groups {
@@ -108,5 +112,5 @@ func (d *decision) promote() {
 
 // turn orders groups by whose turn it is first, as far as priority and having stayed before go.
 func (g *group) turn(o *group) int {
-	return cmp.Or(cmp.Compare(o.priority, g.priority), cmp.Compare(o.ahead, g.ahead))
+	return cmp.Or(cmp.Compare(o.leap, g.leap), cmp.Compare(o.priority, g.priority), cmp.Compare(o.ahead, g.ahead))
 }

@@ -218,7 +218,7 @@ func (d *decision) purchaseGroups() []*group {
 		for _, m := range b.members {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
 			x.join(m.g.host, int32(m.n))
-			x.priority, x.ahead = max(x.priority, m.g.priority), max(x.ahead, m.g.ahead)
+			x.priority, x.ahead, x.leap = max(x.priority, m.g.priority), max(x.ahead, m.g.ahead), max(x.leap, m.g.leap)
 		}
 		out = append(out, x)
 	}
@@ -235,7 +235,7 @@ func (d *decision) purchaseGroups() []*group {
 				continue
 			}
 			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
-				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority, ahead: g.ahead})
+				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority, ahead: g.ahead, leap: g.leap})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *group) int {
