@@ -86,9 +86,9 @@ func (b *buyer) deal(x bin) *deal {
 	c := &b.choices[x.choice]
 	b.need, b.allowed, b.forms = append(b.need[:0], c.room...), append(b.allowed[:0], c.cost...), b.forms[:0]
 	clear(b.need)
+	addNeeds(b.need, x, b.groups)
 	for _, l := range x.loads {
 		g := b.groups[l.group]
-		b.need.take(g.size, -l.n)
 		if !slices.Contains(b.forms, g.form) {
 			b.forms = append(b.forms, g.form)
 		}

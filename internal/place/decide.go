@@ -152,18 +152,16 @@ func (d *decision) arrange(pods []*model.Pod) {
 	w := &d.in.World
 	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.crew = newCrew(w.Daemons)
-	d.groups = newGroups(pods, newClasser(pods, pointers(w.Pods), d.crew.pods()))
+	classes := newClasser(pods, pointers(w.Pods), d.crew.pods())
+	d.groups = newGroups(pods, classes)
 	d.promote()
 	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)
 	for _, g := range d.groups {
 		terms, why, detail := terms(*g.first())
 		g.size = names.vec(g.requests)
-		for _, v := range g.first().Volumes {
-			if i := slices.Index(names, attachPrefix+v.Driver); i >= 0 {
-				g.size[i]++
-			}
-		}
+		names.attachSize(g.size, g.first())
+		g.mounts(names, classes.shared)
 		if g.why, g.detail = why, detail; why == "" {
 			g.form = d.forms.get(form{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, shuns: d.shunned(g.first()), size: g.size})
 			if len(g.first().Spread) > 0 {
@@ -232,7 +230,7 @@ func (d *decision) tier(tier []*seller) int {
 	for _, s := range d.sellers {
 		p.limits = append(p.limits, s.left.clone())
 	}
-	best := p.pack(want)
+	best := p.draft(want, groups)
 	if best.missed > 0 {
 		best = p.important(best, want, groups)
 	}

@@ -42,7 +42,7 @@ func (g *group) gathered(p part, most int) []*group {
 	for i := range machines {
 		n := p.n*(i+1)/machines - p.n*i/machines
 		x := &group{key: g.key, form: p.c.pinned, size: make(vec, len(g.size)), bundled: true, members: []member{{g, p.c, n}}, cell: p.c, of: g,
-			priority: g.priority, ahead: g.ahead}
+			priority: g.priority, ahead: g.ahead, leap: g.leap}
 		x.size.take(g.size, -n)
 		x.join(p.host, int32(n))
 		for k := range x.host {

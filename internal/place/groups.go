@@ -32,7 +32,10 @@ type group struct {
 	ahead, leap int // see order
 	rank        int // position among the groups
 	size        vec
-	next        int // pods[:next] have a place
+	// lean is size without the volumes that its pods share, which are shared.
+	lean   vec
+	shared []mount
+	next   int // pods[:next] have a place
 	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
 	asked int
 	held  int // the last so many pods have room held for them, on what was bought for them

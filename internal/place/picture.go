@@ -155,6 +155,13 @@ type undo struct {
 	// light is set when only counts are ever taken back, those from marked on.
 	light  bool
 	marked int
+	mounts []oldMount
+}
+
+type oldMount struct {
+	slot int32
+	id   string
+	n    int
 }
 
 type oldFree struct {
@@ -177,6 +184,13 @@ type oldLim struct {
 func (u *undo) free(slot int32, free vec) {
 	if u != nil && !u.light {
 		u.frees = append(u.frees, oldFree{slot, free.clone()})
+	}
+}
+
+// mounted notes that n pods more use a volume on a slot.
+func (u *undo) mounted(slot int32, id string, n int) {
+	if u != nil {
+		u.mounts = append(u.mounts, oldMount{slot, id, n})
 	}
 }
 
@@ -210,6 +224,9 @@ func (u *undo) rollback() {
 	for _, f := range slices.Backward(u.frees) {
 		copy(u.d.slots[f.slot].free, f.free)
 		u.d.rooms.set(int(f.slot), f.free)
+	}
+	for _, m := range u.mounts {
+		u.d.slots[m.slot].volumes[m.id] -= m.n
 	}
 	for _, c := range slices.Backward(u.counts) {
 		c.t.add(c.dom, -c.n)

@@ -35,7 +35,7 @@ func (d *decision) promises(groups []*group) {
 				continue
 			}
 			delete(of, k)
-			if s.free.times(g.size, 1) == 0 || !s.takes(g.form) {
+			if s.holds(g, 1) == 0 || !s.takes(g.form) {
 				d.broken = append(d.broken, k)
 				continue
 			}
@@ -86,14 +86,6 @@ func (d *decision) hold(x promise, n int) {
 	for _, y := range x.g.anti {
 		y.heldOwners.add(doms[y.key], int32(n))
 	}
-}
-
-// reserve takes room for n pods of the group from a slot; negative n gives it back.
-func (d *decision) reserve(g *group, slot int32, n int) {
-	s := d.slots[slot]
-	d.undo.free(slot, s.free)
-	s.free.take(g.size, n)
-	d.rooms.set(int(slot), s.free)
 }
 
 // keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may

@@ -159,7 +159,7 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 		n := 1
 		if slot >= 0 {
 			if !g.tied() {
-				n = d.slots[slot].free.times(g.size, g.unseated())
+				n = d.slots[slot].holds(g, g.unseated())
 			}
 			d.sit(g, slot, n)
 			d.keepPromises(false)
@@ -249,7 +249,7 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 		return -1, false // now; when others have been placed, perhaps
 	}
 	for ; o.at < len(d.slots); o.at++ {
-		if o.at = d.rooms.next(o.at, g.size); o.at < 0 {
+		if o.at = d.rooms.next(o.at, g.lean); o.at < 0 {
 			o.at = len(d.slots)
 			break
 		}
@@ -258,7 +258,7 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 		}
 		i := int32(o.at)
 		s := d.slots[i]
-		if s.free.times(g.size, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, i) {
+		if s.holds(g, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, i) {
 			return i, true
 		}
 	}

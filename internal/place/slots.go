@@ -30,8 +30,8 @@ type slot struct {
 	planned []model.PodKey
 	aboard  set   // daemons that run or may run there, by position in the crew
 	spot    int32 // in topology
-	// volumes are those that are attached to the node, by ID; attach holds its bounds.
-	volumes map[string]bool
+	// volumes are how many pods use each that is attached to the node, by ID; attach holds its bounds.
+	volumes map[string]int
 	attach  map[string]int64
 }
 
@@ -94,27 +94,28 @@ func usage(w model.World) (all, daemons map[string]model.Resources) {
 }
 
 // attached lists, per node, the volumes that its pods use, and the drivers of all volumes. nil when no pod to place has any.
-func attached(w model.World, d dims) (on map[string]map[string]bool, drivers map[string]string) {
+func attached(w model.World, d dims) (on map[string]map[string]int, drivers map[string]string) {
 	if !slices.ContainsFunc(d, func(n string) bool { return strings.HasPrefix(n, attachPrefix) }) {
 		return nil, nil
 	}
-	on, drivers = map[string]map[string]bool{}, map[string]string{}
+	on, drivers = map[string]map[string]int{}, map[string]string{}
 	for _, p := range w.Pods {
 		if p.Node == "" || p.Terminal {
 			continue
 		}
 		for _, v := range p.Volumes {
 			if on[p.Node] == nil {
-				on[p.Node] = map[string]bool{}
+				on[p.Node] = map[string]int{}
 			}
-			on[p.Node][v.ID], drivers[v.ID] = true, v.Driver
+			on[p.Node][v.ID]++
+			drivers[v.ID] = v.Driver
 		}
 	}
 	return on, drivers
 }
 
 // detach takes volumes out of a machine's room for them.
-func (d dims) detach(free vec, volumes map[string]bool, drivers map[string]string) {
+func (d dims) detach(free vec, volumes map[string]int, drivers map[string]string) {
 	for id := range volumes {
 		if i := slices.Index(d, attachPrefix+drivers[id]); i >= 0 {
 			free[i]--

@@ -14,7 +14,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
 			doms := d.topo.spots[s.spot].doms
-			for g.unseated() > 0 && s.free.times(g.size, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.mayTake(g, at) {
+			for g.unseated() > 0 && s.holds(g, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.mayTake(g, at) {
 				d.sit(g, at, 1)
 			}
 		}
@@ -30,7 +30,7 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 	for i := range opts {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
-			if n := g.unseated(); s.free.times(g.size, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
+			if n := g.unseated(); s.holds(g, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
 				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
 					d.sit(g, at, 1)
 				}
@@ -234,8 +234,13 @@ func (d *decision) purchaseGroups() []*group {
 				}
 				continue
 			}
-			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size,
+			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size, lean: g.lean, shared: g.shared,
 				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority, ahead: g.ahead, leap: g.leap})
+		}
+	}
+	for _, x := range out {
+		if x.lean == nil {
+			x.lean = x.size
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *group) int {

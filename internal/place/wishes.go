@@ -140,7 +140,7 @@ func (d *decision) levels(g *group) []level {
 // possible reports whether anything is there or on sale that suits the form and holds one pod of the group.
 func (d *decision) possible(f *form, g *group) bool {
 	for _, i := range d.slotsOf(f) {
-		if d.slots[i].free.times(g.size, 1) > 0 {
+		if d.slots[i].holds(g, 1) > 0 {
 			return true
 		}
 	}
