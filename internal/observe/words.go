@@ -35,7 +35,7 @@ func removed(r place.Refusal) string {
 	var parts []string
 	for _, x := range r.Removed {
 		if x.Offerings > 0 {
-			parts = append(parts, fmt.Sprintf("%s removed %d", x.Why, x.Offerings))
+			parts = append(parts, fmt.Sprintf("%s removed %d", x.Cause(), x.Offerings))
 		}
 	}
 	if len(parts) == 0 {

@@ -231,7 +231,7 @@ func needText(w model.Why) string {
 	case model.WhyVolumes:
 		return "the pod uses persistent volumes of which not all are known well enough to say where they can be reached"
 	case model.WhyResourceClaims:
-		return "the pod uses resource claims, which are not supported"
+		return "the pod uses resource claims (dynamic resource allocation); which machine would have the devices is not known, so none is bought for it"
 	case model.WhyMatchFields:
 		return "the pod selects nodes by field, which can only name nodes that exist"
 	}

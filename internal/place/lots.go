@@ -16,60 +16,36 @@ type lot struct {
 	terms []require.Set
 	// free narrows labels on which nodes of this pool may go either way; groups may share a machine only when they agree.
 	free require.Set
-	// refusal is set (Why is not "") when ok is empty.
-	refusal Refusal
 }
 
-// newLot asks one seller about one form, and, when size is not nil, about one size. Constraints are applied in a fixed order, and
-// what each takes away is counted.
+// newLot asks one seller about one form, and, when size is not nil, about one size. Why there is nothing, a ledger says.
 func newLot(s *seller, g *form, size vec) *lot {
-	l := &lot{refusal: Refusal{Pool: s.pool.Name}}
-	if s.closed.Why != "" {
-		l.refusal = s.closed
+	l := &lot{}
+	if s.closed.Why != "" || !g.tolerates(s.pool.Taints) {
 		return l
 	}
-	if x, bad := g.untolerated(s.pool.Taints); bad {
-		l.refusal.Why, l.refusal.Detail = model.WhyTaint, fmt.Sprintf("taint %s is not tolerated", x)
-		l.refusal.Removed = []Removed{{model.WhyTaint, len(s.shelf.items)}}
-		return l
-	}
-	l.remove(model.WhyRequirements, len(s.shelf.items)-s.base.count())
-	labels, fits := newSet(len(s.shelf.items)), newSet(len(s.shelf.items))
-	mates := s.without(g.shuns)
-	best, detail := -1, ""
+	sold := s.base.and(s.shelf.available)
+	sold.narrow(s.without(g.shuns))
+	best := -1
 	for _, t := range g.terms {
-		if k := s.conflict(t); k != "" {
-			detail = s.conflictText(k, t)
+		if s.conflict(t) != "" {
 			continue
 		}
 		q := s.own.And(t)
-		match := s.shelf.filter(s.base.and(mates), q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
+		match := s.shelf.filter(sold, q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
 		if match.first() < 0 {
-			detail = s.machineText(t)
 			continue
 		}
-		labels.or(match)
-		holds := newSet(len(s.shelf.items))
-		match.each(func(i int) {
-			if size == nil || s.room[i].covers(size) {
-				holds.add(i)
-			}
-		})
-		fits.or(holds)
-		l.offer(s, holds.and(s.shelf.available), q.Only(s.open), t, &best)
-	}
-	l.remove(model.WhyNodeSelector, s.base.count()-labels.count())
-	l.remove(model.WhyResources, labels.count()-fits.count())
-	switch {
-	case labels.first() < 0:
-		l.refusal.Why, l.refusal.Detail = model.WhyNodeSelector, detail
-	case fits.first() < 0:
-		l.refusal.Why, l.refusal.Detail = model.WhyResources, s.sizeText(labels, size)
-	case l.ok.first() < 0:
-		l.remove(model.WhyUnavailable, fits.count())
-		l.refusal.Why, l.refusal.Detail = model.WhyUnavailable, s.soldOutText(fits)
-	default:
-		l.remove(model.WhyUnavailable, fits.count()-fits.and(s.shelf.available).count())
+		holds := match
+		if size != nil {
+			holds = newSet(len(s.shelf.items))
+			match.each(func(i int) {
+				if s.room[i].covers(size) {
+					holds.add(i)
+				}
+			})
+		}
+		l.offer(s, holds, q.Only(s.open), t, &best)
 	}
 	return l
 }
@@ -109,12 +85,6 @@ func slicesOr(a, b set) set {
 	out := append(set(nil), a...)
 	out.or(b)
 	return out
-}
-
-func (l *lot) remove(w model.Why, n int) {
-	if n > 0 {
-		l.refusal.Removed = append(l.refusal.Removed, Removed{w, n})
-	}
 }
 
 func (s *seller) conflictText(k string, t require.Set) string {
@@ -188,13 +158,13 @@ func (s *seller) soldOutText(from set) string {
 }
 
 // limitText says which limit stands in the way of the smallest machine that would fit.
-func (s *seller) limitText(l *lot) string {
+func (s *seller) limitText(from set) string {
 	if len(s.limits) == 0 {
 		return ""
 	}
 	for j, n := range s.limits {
 		least := int64(unlimited)
-		l.ok.each(func(i int) { least = min(least, s.cost[i][j]) })
+		from.each(func(i int) { least = min(least, s.cost[i][j]) })
 		if least > s.left[j] {
 			limit := s.pool.Limits[n]
 			return fmt.Sprintf("limits.%s %s: %s in use or planned, the smallest machine that fits adds %s", n,

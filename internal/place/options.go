@@ -38,8 +38,8 @@ func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
 	for _, it := range sh.items {
 		s.room = append(s.room, names.vec(it.t.Allocatable))
 	}
-	for _, x := range []Removed{{model.WhyRequirements, len(sh.items) - matching.count()}, {model.WhyResources, matching.count() - fitting.count()},
-		{model.WhyUnavailable, fitting.count()}} {
+	for _, x := range []Removed{{Why: model.WhyRequirements, Offerings: len(sh.items) - matching.count()},
+		{Why: model.WhyResources, Offerings: matching.count() - fitting.count()}, {Why: model.WhyUnavailable, Offerings: fitting.count()}} {
 		if x.Offerings > 0 {
 			r.Removed = append(r.Removed, x)
 		}

@@ -85,12 +85,23 @@ type Refusal struct {
 	Pool   string
 	Why    model.Why
 	Detail string // in words: which taint, which label, which resource
-	// Removed counts, per constraint in the order they were applied, how many offerings it took away.
+	// Removed counts, per constraint in the order they were applied, how many offerings it took away. Each offering of the pool's
+	// catalogue is counted once, under the first constraint that removes it.
 	Removed []Removed
 }
 
 // Removed counts the offerings that one constraint took away.
 type Removed struct {
-	Why       model.Why
+	Why model.Why
+	// What says which of them it was: a label, a resource, a limit, a taint, a topology key; "" where there is only one.
+	What      string
 	Offerings int
+}
+
+// Cause names the constraint: "resources cpu".
+func (r Removed) Cause() string {
+	if r.What == "" {
+		return string(r.Why)
+	}
+	return string(r.Why) + " " + r.What
 }

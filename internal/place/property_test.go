@@ -3,6 +3,7 @@ package place_test
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"runtime"
 	"strings"
 	"testing"
@@ -111,6 +112,32 @@ func TestEveryPlanPassesTheAudit(t *testing.T) {
 		}
 		if mentioned, want := count(p), len(place.Waiting(w)); mentioned != want {
 			t.Fatalf("%d pods mentioned, want %d\nworld:\n%s\nplan:\n%s", mentioned, want, text, p)
+		}
+	})
+}
+
+// TestEveryOfferingIsRefusedForOneReason adds up what removed the offerings of each pool that refuses a pod.
+func TestEveryOfferingIsRefusedForOneReason(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, text := drawWorld(t)
+		p := place.Decide(place.Input{World: w, Limit: rapid.SampledFrom([]int{0, 0, 30}).Draw(t, "limit")})
+		for _, l := range p.Left {
+			if l.Why == "" && len(l.Refusals) != len(w.Pools) {
+				t.Fatalf("pod %s: %d pools refuse it of %d\nworld:\n%s\nplan:\n%s", l.Pod, len(l.Refusals), len(w.Pools), text, p)
+			}
+			for _, r := range l.Refusals {
+				sum, want := 0, 0
+				for _, x := range r.Removed {
+					sum += x.Offerings
+				}
+				pool := w.Pools[slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == r.Pool })]
+				for _, typ := range w.Catalog(pool.Name, pool.Class).Types {
+					want += len(typ.Offerings)
+				}
+				if last := r.Removed[len(r.Removed)-1]; sum != want || last.Why != r.Why || r.Detail == "" {
+					t.Fatalf("pod %s, %s: removes %d of %d offerings\nworld:\n%s\nplan:\n%s", l.Pod, r, sum, want, text, p)
+				}
+			}
 		}
 	})
 }

@@ -46,7 +46,7 @@ func newSellers(w model.World, crew crew, d dims) []*seller {
 		}
 		if s.closed.Why == "" && s.base.first() < 0 {
 			s.closed = Refusal{Pool: p.Name, Why: model.WhyRequirements, Detail: "the pool's requirements exclude every offering: " + s.own.String(),
-				Removed: []Removed{{model.WhyRequirements, len(sh.items)}}}
+				Removed: []Removed{{Why: model.WhyRequirements, Offerings: len(sh.items)}}}
 		}
 		for _, k := range s.own.Keys() {
 			if v, _ := s.own.Get(k); v.MinValues() > 0 {

@@ -77,7 +77,7 @@ func (r Refusal) String() string {
 	s := fmt.Sprintf("%s: %s: %s", r.Pool, r.Why, r.Detail)
 	var parts []string
 	for _, x := range r.Removed {
-		parts = append(parts, fmt.Sprintf("%s -%d", x.Why, x.Offerings))
+		parts = append(parts, fmt.Sprintf("%s -%d", x.Cause(), x.Offerings))
 	}
 	if len(parts) > 0 {
 		s += " (" + strings.Join(parts, ", ") + ")"

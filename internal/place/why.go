@@ -7,7 +7,7 @@ import (
 )
 
 // tieText says which tie to other pods keeps one more pod of the group from machines that the seller could sell.
-func (d *decision) tieText(s *seller, g *group, l *lot) (model.Why, string) {
+func (d *decision) tieText(s *seller, g *group) (model.Why, string) {
 	for i, r := range g.spread {
 		k := d.topo.keys[r.term.key]
 		if r.term.key == host {

@@ -68,6 +68,7 @@ type (
 	}
 	jsonRemoved struct {
 		Why       string `json:"why"`
+		What      string `json:"what,omitempty"`
 		Offerings int    `json:"offerings"`
 	}
 )
@@ -119,7 +120,7 @@ func purchase(p place.Purchase) jsonPurchase {
 func (a Answer) jsonRefusal(r place.Refusal) jsonRefusal {
 	out := jsonRefusal{Pool: r.Pool, Why: string(r.Why), Detail: r.Detail, Offerings: a.offerings(r.Pool), Removed: []jsonRemoved{}}
 	for _, x := range r.Removed {
-		out.Removed = append(out.Removed, jsonRemoved{string(x.Why), x.Offerings})
+		out.Removed = append(out.Removed, jsonRemoved{string(x.Why), x.What, x.Offerings})
 	}
 	return out
 }

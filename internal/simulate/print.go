@@ -236,7 +236,7 @@ func (a Answer) refusal(r place.Refusal) string {
 	var parts []string
 	for _, x := range r.Removed {
 		gone += x.Offerings
-		parts = append(parts, fmt.Sprintf("%s %d", x.Why, x.Offerings))
+		parts = append(parts, fmt.Sprintf("%s %d", x.Cause(), x.Offerings))
 	}
 	if len(parts) > 0 {
 		s += fmt.Sprintf("          removed %d of %s: %s\n", gone, count(total, "offering"), strings.Join(parts, ", "))

@@ -1,0 +1,279 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// ledger works out why one pool cannot take one more pod: constraint by constraint, in a fixed order, offerings are struck off, and
+// each is counted once, under the first constraint that removes it. The constraint that removes the last one is the reason.
+type ledger struct {
+	s    *seller
+	rest set // offerings that nothing has removed yet
+	out  Refusal
+}
+
+// strike removes offerings for a reason. detail is asked for when these were the last ones, of which it gets all that were left.
+func (l *ledger) strike(w model.Why, what string, gone set, detail func(had set) string) {
+	gone = gone.and(l.rest)
+	n := gone.count()
+	if n == 0 {
+		return
+	}
+	had := l.rest
+	l.rest = had.minus(gone)
+	if i := slices.IndexFunc(l.out.Removed, func(r Removed) bool { return r.Why == w && r.What == what }); i >= 0 {
+		l.out.Removed[i].Offerings += n
+	} else {
+		l.out.Removed = append(l.out.Removed, Removed{w, what, n})
+	}
+	if l.rest.first() < 0 {
+		l.out.Why, l.out.Detail = w, detail(had)
+	}
+}
+
+// over reports whether nothing is left.
+func (l *ledger) over() bool { return l.rest.first() < 0 }
+
+// refusal says why one pool could not take one more pod of the group. x is g, or the part of it that could not be bought for.
+func (d *decision) refusal(s *seller, x, g *group) Refusal {
+	l := &ledger{s: s, rest: s.shelf.all, out: Refusal{Pool: s.pool.Name}}
+	if s.closed.Why != "" {
+		l.out = s.closed
+		if n := len(s.shelf.items); n > 0 && len(l.out.Removed) == 0 {
+			l.out.Removed = []Removed{{l.out.Why, "", n}}
+		}
+		return l.out
+	}
+	p, f := g.first(), g.form
+	if t, bad := f.untolerated(s.pool.Taints); bad {
+		l.strike(model.WhyTaint, t.Key, l.rest, func(set) string { return fmt.Sprintf("taint %s is not tolerated", t) })
+		return l.out
+	}
+	l.strike(model.WhyRequirements, "", s.shelf.all.minus(s.base), func(set) string { return "the pool's requirements exclude every offering" })
+	own := selected(p)
+	l.labels(own)
+	l.reach(f.terms, own)
+	for _, m := range f.shuns {
+		l.strike(m.why, "daemon "+d.crew[m.daemon].name, s.beside(m), func(set) string { return d.shunText(m) })
+	}
+	l.room(g.size)
+	l.strike(model.WhyUnavailable, "", s.shelf.all.minus(s.shelf.available), s.soldOutText)
+	if !l.over() {
+		if lot := d.lotOf(s, f); lot.ok != nil {
+			l.alternatives(lot)
+		}
+		l.spent()
+	}
+	if !l.over() && x == g && g.tied() {
+		d.strikeTies(l, g)
+	}
+	if !l.over() {
+		d.strikeRest(l, x)
+	}
+	return l.out
+}
+
+// labels strikes what the pod's node selector and required affinity exclude. Of alternatives, the first says which label it was.
+func (l *ledger) labels(own []require.Set) {
+	fit, bound := newSet(len(l.s.shelf.items)), false
+	for _, t := range own {
+		if l.s.conflict(t) == "" {
+			fit.or(l.s.shelf.filter(l.rest, l.s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+		}
+		bound = bound || len(t.Keys()) > 0
+	}
+	if len(own) == 0 || !bound {
+		return
+	}
+	text := func(set) string { return l.s.labelText(own) }
+	for _, k := range own[0].Keys() {
+		gone := l.rest.minus(fit)
+		if l.s.conflict(own[0].Only(func(key string) bool { return key == k })) == "" {
+			if !l.s.shelf.machine(k) {
+				continue
+			}
+			want, _ := own[0].Get(k)
+			have, _ := l.s.own.Get(k)
+			gone = gone.minus(l.s.shelf.match(k, want.And(have)))
+		}
+		l.strike(model.WhyNodeSelector, k, gone, text)
+	}
+	l.strike(model.WhyNodeSelector, "", l.rest.minus(fit), text)
+}
+
+// labelText says which label leaves nothing.
+func (s *seller) labelText(own []require.Set) string {
+	detail := ""
+	for _, t := range own {
+		if k := s.conflict(t); k != "" {
+			detail = s.conflictText(k, t)
+		} else {
+			detail = s.machineText(t)
+		}
+	}
+	return detail
+}
+
+// reach strikes offerings from which the pod's volumes cannot be reached: what suits the selectors, but none of the combinations.
+func (l *ledger) reach(terms, own []require.Set) {
+	fit := newSet(len(l.s.shelf.items))
+	for _, t := range terms {
+		if l.s.conflict(t) == "" {
+			fit.or(l.s.shelf.filter(l.rest, l.s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+		}
+	}
+	l.strike(model.WhyVolumes, "", l.rest.minus(fit), func(set) string {
+		var where []string
+		for _, t := range terms {
+			where = append(where, t.String())
+		}
+		return "its volumes can only be reached from machines with " + strings.Join(where, ", or ")
+	})
+}
+
+// room strikes offerings that are too small, under the first resource that they have too little of.
+func (l *ledger) room(size vec) {
+	all := l.rest
+	text := func(set) string { return l.s.sizeText(all, size) }
+	for j, n := range l.s.names {
+		small := newSet(len(l.s.shelf.items))
+		l.rest.each(func(i int) {
+			if l.s.room[i][j] < size[j] {
+				small.add(i)
+			}
+		})
+		why := model.WhyResources
+		if driver, ok := strings.CutPrefix(n, attachPrefix); ok {
+			why, n = model.WhyVolumes, "of "+driver
+		}
+		l.strike(why, n, small, text)
+	}
+}
+
+// alternatives strikes what suits an alternative of the pod's that was not followed, because another one is cheaper and both cannot
+// be promised at once.
+func (l *ledger) alternatives(lot *lot) {
+	l.strike(model.WhyNodeSelector, "alternatives", l.rest.minus(lot.ok), func(set) string { return "its alternatives cannot be promised together" })
+}
+
+// spent strikes what the pool's limits no longer bear, under the first limit that stands in the way.
+func (l *ledger) spent() {
+	s, all := l.s, l.rest
+	for j, n := range s.limits {
+		dear := newSet(len(s.shelf.items))
+		l.rest.each(func(i int) {
+			if s.cost[i][j] > s.left[j] {
+				dear.add(i)
+			}
+		})
+		l.strike(model.WhyLimits, n, dear, func(set) string { return s.limitText(all) })
+	}
+}
+
+// strikeTies strikes what ties to other pods forbid: offering by offering, the first tie that refuses one more pod there.
+func (d *decision) strikeTies(l *ledger, g *group) {
+	for _, t := range d.tiesOf(g) {
+		gone := newSet(len(l.s.shelf.items))
+		l.rest.each(func(i int) {
+			if !d.stands(t.alone, d.domsOf(l.s, g, i), true) {
+				gone.add(i)
+			}
+		})
+		l.strike(t.why, t.key, gone, func(set) string { _, text := d.tieText(l.s, t.alone); return text })
+	}
+	if !l.over() {
+		why, text := d.tieText(l.s, g)
+		l.strike(why, "", l.rest, func(set) string { return text })
+	}
+}
+
+// tie is one thing that a group asks of other pods, or they of it: the group as if it had no other.
+type tie struct {
+	why   model.Why
+	key   string
+	alone *group
+}
+
+func (d *decision) tiesOf(g *group) []tie {
+	var out []tie
+	add := func(why model.Why, key int, r rules, among [][]int32) {
+		x := *g
+		x.rules, x.among, x.ports = r, among, nil
+		out = append(out, tie{why, d.topo.keys[key], &x})
+	}
+	for i, r := range g.spread {
+		if i < len(g.among) {
+			add(model.WhyTopologySpread, r.term.key, rules{spread: []spreadRule{r}}, g.among[i:i+1])
+		}
+	}
+	for _, t := range g.anti {
+		add(model.WhyPodAffinity, t.key, rules{anti: []*term{t}}, nil)
+	}
+	for _, t := range g.near.terms {
+		add(model.WhyPodAffinity, t.key, rules{near: nearRule{[]*term{t}, g.near.self}}, nil)
+	}
+	for _, t := range g.matches {
+		why := model.WhyPodAffinity
+		if t.elig != nil {
+			why = model.WhyTopologySpread
+		}
+		add(why, t.key, rules{matches: []*term{t}}, nil)
+	}
+	return out
+}
+
+// domsOf returns the domains that a machine bought as item i would be in for pods of the group.
+func (d *decision) domsOf(s *seller, g *group, i int) []int32 {
+	out := make([]int32, len(d.topo.keys))
+	for k, name := range d.topo.keys {
+		out[k] = unknown
+		if c := s.shelf.keys[name]; c != nil {
+			if v := slices.IndexFunc(c.sets, func(have set) bool { return have.has(i) }); v >= 0 {
+				out[k] = d.topo.dom(k, c.values[v])
+			}
+			continue
+		}
+		if v := s.handsOut(name, d.lotOf(s, g.form)); k != host && len(v) > 0 && v[0] != "" {
+			out[k] = d.topo.dom(k, v[0])
+		}
+	}
+	return out
+}
+
+// strikeRest says why nothing was bought although something is left to buy.
+func (d *decision) strikeRest(l *ledger, x *group) {
+	s := l.s
+	var items []int
+	l.rest.each(func(i int) { items = append(items, i) })
+	lacks := s.lacking(items)
+	switch {
+	case x.given[s.id] != "":
+		l.strike(model.WhyMinValues, "", l.rest, func(set) string { return x.given[s.id] })
+	case lacks != "":
+		l.strike(model.WhyMinValues, lacks, l.rest, func(set) string { return s.minValuesText(lacks, items) })
+	case len(s.choosy) > 0:
+		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(set) string { return "too few of the offerings that satisfy minValues hold the pod" })
+	case d.plan.Cut || len(s.limits) == 0:
+		l.strike(model.WhyPlanCut, "", l.rest, func(set) string { return "the search ended before the pod's turn" })
+	default:
+		l.strike(model.WhyLimits, "", l.rest, s.limitText)
+	}
+}
+
+// shunText says what a daemon has against the pods.
+func (d *decision) shunText(x shun) string {
+	m := &d.crew[x.daemon]
+	switch x.why {
+	case model.WhyHostPorts:
+		return fmt.Sprintf("daemon %s/%s takes one of its host ports on every machine that is left", m.namespace, m.name)
+	case model.WhyTopologySpread:
+		return fmt.Sprintf("daemon %s/%s counts for its spread over %s, and leaves it no room on any machine", m.namespace, m.name, x.key)
+	}
+	return fmt.Sprintf("daemon %s/%s runs on every machine that is left, and one of the two refuses the other", m.namespace, m.name)
+}
