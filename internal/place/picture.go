@@ -80,8 +80,14 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d.groups = p.take(nodes)
 	for _, s := range d.sellers {
 		if len(s.left) > 0 {
-			left := s.left.clone()
+			left := s.left
 			defer func() { s.left = left }()
+			s.left = left.clone()
+			for _, n := range nodes {
+				if tab, ok := s.tabs[n]; ok {
+					s.left.take(tab, -1)
+				}
+			}
 		}
 	}
 	d.seatAll()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -27,6 +28,35 @@ func TestQuestionsLeaveNoTrace(t *testing.T) {
 			if d := cmp.Diff(first[n.Name], place.NewPicture(place.Input{World: w}).Without(n.Name)); d != "" {
 				t.Fatalf("%s: asked a fresh picture: %s", n.Name, d)
 			}
+		}
+	}
+}
+
+// TestWhoLeavesFreesTheLimits takes a node of a pool away whose limits are spent: what is on it may be bought for again, and no more.
+func TestWhoLeavesFreesTheLimits(t *testing.T) {
+	w, err := worldtext.Parse(`
+type D4 cpu=4 memory=16Gi zones=1 price=0.20
+type D8 cpu=8 memory=32Gi zones=1 price=0.40
+pool general limit.cpu=12 limit.nodes=2
+node n1 pool=general type=D8 zone=1 cpu=8 memory=32Gi initialized
+node n2 pool=general type=D4 zone=1 cpu=4 memory=16Gi initialized
+claim c1 pool=general node=n1 is=Launched,Registered,Initialized
+pod a cpu=3 node=n1
+pod b cpu=4 node=n2
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place.NewPicture(place.Input{World: w})
+	for range 2 {
+		if a := p.Without("n1"); len(a.Buy) != 1 || a.Buy[0].Options[0].Key.Type != "D4" || len(a.Buy[0].Options) != 2 || len(a.Left) > 0 {
+			t.Errorf("without n1: %+v", a)
+		}
+		if a := p.Without("n2"); len(a.Buy) != 0 || len(a.Fits) != 1 {
+			t.Errorf("without n2: %+v", a)
+		}
+		if a := p.Without("n1", "n2"); len(a.Buy) != 1 || len(a.Left) > 0 {
+			t.Errorf("without both: %+v", a)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package place
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +28,7 @@ type seller struct {
 	limits   []string          // names of limited resources, sorted
 	cost     []vec             // per item: what a purchase takes from the limits
 	left     vec               // of the limits, in the order of limits
+	tabs     map[string]vec    // per node of the pool: what it takes from the limits; nil without limits
 	choosy   []string          // keys with minValues
 }
 
@@ -55,7 +55,7 @@ func newSellers(w model.World, crew crew, d dims) []*seller {
 		}
 		if s.closed.Why == "" {
 			s.measure(crew, d)
-			s.meter(w)
+			s.meter(&w)
 		}
 		out = append(out, s)
 	}
@@ -131,71 +131,6 @@ func (s *seller) measure(crew crew, d dims) {
 		}
 		s.room[i], s.taken[i] = v, o
 	}
-}
-
-// meter fills limits, cost and left. What nodes and claims of the pool have counts until they are gone.
-func (s *seller) meter(w model.World) {
-	s.limits = slices.Sorted(maps.Keys(s.pool.Limits))
-	s.left = make(vec, len(s.limits))
-	for i, n := range s.limits {
-		s.left[i] = s.pool.Limits[n]
-	}
-	s.cost = make([]vec, len(s.shelf.items))
-	flat := make(vec, len(s.shelf.items)*len(s.limits))
-	for i, it := range s.shelf.items {
-		s.cost[i] = flat[i*len(s.limits) : (i+1)*len(s.limits) : (i+1)*len(s.limits)]
-		for j, n := range s.limits {
-			s.cost[i][j] = amount(it.t.Capacity, n)
-		}
-	}
-	if len(s.limits) == 0 {
-		return
-	}
-	counted := map[string]bool{} // provider ids
-	for _, c := range w.Claims {
-		if c.Pool != s.pool.Name {
-			continue
-		}
-		if c.ProviderID != "" {
-			counted[c.ProviderID] = true
-		}
-		s.charge(s.claimCapacity(c, w))
-	}
-	for _, n := range w.Nodes {
-		if n.Labels[model.LabelPool] == s.pool.Name && (n.ProviderID == "" || !counted[n.ProviderID]) {
-			s.charge(n.Capacity)
-		}
-	}
-}
-
-func amount(r model.Resources, name string) int64 {
-	if name == model.ResourceNodes {
-		return 1
-	}
-	return r.Get(name)
-}
-
-func (s *seller) charge(r model.Resources) {
-	for i, n := range s.limits {
-		s.left[i] -= amount(r, n)
-	}
-}
-
-// claimCapacity is what a claim has, or, before anyone knows, the most that it may get.
-func (s *seller) claimCapacity(c model.Claim, w model.World) model.Resources {
-	got := c.Capacity
-	if c.ProviderID != "" {
-		for _, n := range w.Nodes {
-			if n.ProviderID == c.ProviderID {
-				got = got.Max(n.Capacity)
-			}
-		}
-	}
-	if got.IsZero() {
-		got = c.Requests
-		claimItems(s.shelf, c).each(func(i int) { got = got.Max(s.shelf.items[i].t.Capacity) })
-	}
-	return got
 }
 
 // conflict names the first label on which the pool and one term of a pod or daemon cannot agree, whatever the machine;

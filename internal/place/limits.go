@@ -1,0 +1,87 @@
+package place
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// meter fills limits, cost, left and tabs. What nodes and claims of the pool have counts until they are gone.
+func (s *seller) meter(w *model.World) {
+	s.limits = slices.Sorted(maps.Keys(s.pool.Limits))
+	s.left = make(vec, len(s.limits))
+	for i, n := range s.limits {
+		s.left[i] = s.pool.Limits[n]
+	}
+	s.cost = make([]vec, len(s.shelf.items))
+	flat := make(vec, len(s.shelf.items)*len(s.limits))
+	for i, it := range s.shelf.items {
+		s.cost[i] = flat[i*len(s.limits) : (i+1)*len(s.limits) : (i+1)*len(s.limits)]
+		for j, n := range s.limits {
+			s.cost[i][j] = amount(it.t.Capacity, n)
+		}
+	}
+	if len(s.limits) > 0 {
+		s.count(w)
+	}
+}
+
+// count takes from the limits what is there.
+func (s *seller) count(w *model.World) {
+	nodes := map[string]*model.Node{} // by provider id, those that claims may be
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.ProviderID != "" {
+			nodes[n.ProviderID] = n
+		}
+	}
+	s.tabs = map[string]vec{}
+	counted := map[*model.Node]bool{}
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		if c.Pool != s.pool.Name {
+			continue
+		}
+		n := nodes[c.ProviderID]
+		tab := s.charge(s.claimCapacity(c, n))
+		if n != nil {
+			counted[n] = true
+			s.tabs[n.Name] = tab
+		}
+	}
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Labels[model.LabelPool] == s.pool.Name && !counted[n] {
+			s.tabs[n.Name] = s.charge(n.Capacity)
+		}
+	}
+}
+
+func amount(r model.Resources, name string) int64 {
+	if name == model.ResourceNodes {
+		return 1
+	}
+	return r.Get(name)
+}
+
+// charge takes a machine from the limits, and returns how much that was.
+func (s *seller) charge(r model.Resources) vec {
+	tab := make(vec, len(s.limits))
+	for i, n := range s.limits {
+		tab[i] = amount(r, n)
+	}
+	s.left.take(tab, 1)
+	return tab
+}
+
+// claimCapacity is what a claim has, or, before anyone knows, the most that it may get. n is its node, nil before it joined.
+func (s *seller) claimCapacity(c *model.Claim, n *model.Node) model.Resources {
+	got := c.Capacity
+	if n != nil {
+		got = got.Max(n.Capacity)
+	}
+	if got.IsZero() {
+		got = c.Requests
+		claimItems(s.shelf, *c).each(func(i int) { got = got.Max(s.shelf.items[i].t.Capacity) })
+	}
+	return got
+}
