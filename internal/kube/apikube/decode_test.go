@@ -109,6 +109,32 @@ containers:
 	}
 }
 
+// TestResizedPodsCountAsTheSchedulerDoes: while a running pod is resized, the larger of what it asks for, what it was allotted and what
+// it has counts; what its node can never give does not.
+func TestResizedPodsCountAsTheSchedulerDoes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  string
+		want model.Resources
+	}{
+		"growing counts as what it asks for": {`
+spec: {containers: [{name: a, resources: {requests: {cpu: "2", memory: 1Gi}}}]}
+status: {containerStatuses: [{name: a, allocatedResources: {cpu: "1", memory: 1Gi}, resources: {requests: {cpu: "1", memory: 1Gi}}}]}`,
+			model.Resources{CPU: 2000, Memory: 1 << 30, Pods: 1}},
+		"shrinking counts as what it has still": {`
+spec: {containers: [{name: a, resources: {requests: {cpu: 500m, memory: 1Gi}}}]}
+status: {containerStatuses: [{name: a, allocatedResources: {cpu: "1", memory: 1Gi}, resources: {requests: {cpu: "3", memory: 1Gi}}}]}`,
+			model.Resources{CPU: 3000, Memory: 1 << 30, Pods: 1}},
+		"what the node can never give does not count": {`
+spec: {containers: [{name: a, resources: {requests: {cpu: "90", memory: 1Gi}}}]}
+status:
+  conditions: [{type: PodResizePending, status: "True", reason: Infeasible}]
+  containerStatuses: [{name: a, allocatedResources: {cpu: "1", memory: 1Gi}, resources: {requests: {cpu: "1", memory: 1Gi}}}]`,
+			model.Resources{CPU: 1000, Memory: 1 << 30, Pods: 1}},
+	} {
+		t.Run(name, func(t *testing.T) { same(t, "requests", podRequests(read[corev1.Pod](t, tc.pod)), tc.want) })
+	}
+}
+
 func TestNeedsAreWhatNobodyCanDecide(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
