@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"time"
 )
 
 // Price is money per hour in micro-dollars: exact to add and compare.
@@ -44,6 +45,11 @@ type Offering struct {
 	Labels map[string]string
 	// Unavailable says why Available is false: a Why and words for people.
 	Unavailable string
+	// Supply is how many more machines the cloud keeps of it, as for capacity that was reserved; nil = no bound is known. Where a
+	// cloud has several reservations of one size in one zone, it is their sum. Launches after SupplyAt are not in it; the market
+	// subtracts them.
+	Supply   *int64
+	SupplyAt time.Time
 }
 
 // Key names the offering: "on-demand/eastus-1/Standard_D2s_v5".

@@ -119,6 +119,24 @@ func (h *headroom) short(t model.InstanceType, o model.Offering) string {
 		model.FormatQuantity(model.ResourceCPU, left), model.FormatQuantity(model.ResourceCPU, t.Capacity.CPU))
 }
 
+// supply returns what is left of an offering of which the cloud keeps only so many: less those that were launched since it counted. It
+// is o.Supply itself when nothing was.
+func (f *flights) supply(o model.Offering) *int64 {
+	if o.Supply == nil {
+		return nil
+	}
+	left := *o.Supply
+	for _, x := range f.accepted {
+		if x.key == o.Key() && x.at.After(o.SupplyAt) {
+			left--
+		}
+	}
+	if left == *o.Supply && left > 0 {
+		return o.Supply
+	}
+	return &left
+}
+
 func (h *headroom) count(family, capacityType string) int64 {
 	left, seen, ok := h.quotas.Left(family, capacityType)
 	if !ok {

@@ -137,7 +137,7 @@ func (m *Market) learn(claimUID string, o Option, i model.Instance, err error, n
 	case "":
 		if i.Offering == o.Offering.Key() && i.State != model.Failed {
 			m.memory.worked(o.Type, o.Offering)
-			m.flights.accept(claimUID, o, now, m.quotas != nil)
+			m.flights.accept(claimUID, o, now, m.quotas != nil || o.Offering.Supply != nil)
 		}
 	case cloud.NoCapacity, cloud.Quota:
 		m.memory.remember(asError(err).Scope, code, text(err), now)

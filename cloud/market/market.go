@@ -116,7 +116,8 @@ func (m *Market) Offerings(ctx context.Context, class model.Class, now time.Time
 				continue
 			}
 			words := m.closed(t, o, room, now)
-			if words == "" {
+			left := m.flights.supply(o)
+			if words == "" && left == o.Supply {
 				continue
 			}
 			if !owned {
@@ -124,7 +125,11 @@ func (m *Market) Offerings(ctx context.Context, class model.Class, now time.Time
 				t.Offerings = slices.Clone(t.Offerings)
 				cat.Types[i] = t
 			}
-			t.Offerings[j].Available = false
+			t.Offerings[j].Supply = left
+			if words == "" && *left <= 0 {
+				words = string(model.WhyUnavailable) + ": what is reserved is in use"
+			}
+			t.Offerings[j].Available = words == ""
 			t.Offerings[j].Unavailable = words
 		}
 	}

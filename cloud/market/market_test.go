@@ -403,6 +403,36 @@ func TestMemoryMatchesAPlainList(t *testing.T) {
 	})
 }
 
+// TestWhatIsReservedIsCountedDown launches what the cloud keeps two of: each launch since it counted takes one, until none is left.
+func TestWhatIsReservedIsCountedDown(t *testing.T) {
+	cat := memcloud.SmallCatalog("eastus")
+	two := int64(2)
+	kept := &cat.Types[0].Offerings[0]
+	kept.CapacityType, kept.Supply, kept.SupplyAt = model.Reserved, &two, start
+	m := market.New(&shop{Cloud: memcloud.New(memcloud.Config{Catalog: cat}), answer: func(cloud.Order) error { return nil }}, market.Config{})
+	var epoch uint64
+	for n := int64(2); n >= 0; n-- {
+		now := start.Add(time.Minute * time.Duration(3-n))
+		got, err := m.Offerings(t.Context(), class, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := got.Types[0].Offerings[0]
+		if o.Supply == nil || *o.Supply != n || o.Available != (n > 0) || (o.Unavailable == "") != (n > 0) || got.Epoch <= epoch {
+			t.Fatalf("with %d left: %+v in epoch %d after %d", n, o, got.Epoch, epoch)
+		}
+		epoch = got.Epoch
+		r := market.Request{Order: cloud.Order{Claim: fmt.Sprint("c", n), ClaimUID: fmt.Sprint("u", n), Class: class},
+			Options: []market.Option{{Type: got.Types[0], Offering: o}}}
+		if _, _, err := m.Launch(t.Context(), r, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if two != 2 {
+		t.Error("the fleet's own catalogue was changed")
+	}
+}
+
 func TestOverTheTwinTheCheapestThatIsLeftIsBought(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		twin := memcloud.New(memcloud.Config{Catalog: memcloud.SmallCatalog("eastus"), BootDelay: time.Minute})

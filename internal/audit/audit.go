@@ -47,6 +47,7 @@ const (
 	Affinity     Rule = "pod-affinity"      // required pod affinity holds at each pod's turn
 	AntiAffinity Rule = "pod-anti-affinity" // nobody meets a pod that it, or that pod, refuses
 	Limits       Rule = "limits"            // no pool's limit is broken, whichever options are bought
+	Supply       Rule = "supply"            // no more is promised of scarce offerings than the cloud keeps
 	Variety      Rule = "min-values"        // options show the distinct values that the pool asks for
 	Weights      Rule = "weights"           // no pool sells what a heavier one could have sold
 	Sum          Rule = "price"             // the price is the sum of the first options
@@ -73,6 +74,7 @@ func Check(w model.World, p place.Plan) []Finding {
 		a.bad(Sum, "the plan says %s, the purchases cost %s", p.Price, sum)
 	}
 	a.limits(p)
+	a.supplies(p)
 	a.nominations(p)
 	a.neighbours()
 	a.weights(p)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
@@ -31,6 +32,39 @@ func (a *audit) limits(p place.Plan) {
 			}
 			if total := a.inUse(pool.Name, name); total+bought > limit {
 				a.bad(Limits, "pool %s: %s would be %d, the limit is %d", pool.Name, name, total+bought, limit)
+			}
+		}
+	}
+}
+
+// supplies adds up, for each offering of which the cloud keeps only so many, the machines that may be bought as it: purchases of the
+// plan, and claims that are not launched yet.
+func (a *audit) supplies(p place.Plan) {
+	type source struct {
+		class model.ClassRef
+		key   model.OfferingKey
+	}
+	promised := map[source]int64{}
+	for _, b := range p.Buy {
+		for _, o := range b.Options {
+			promised[source{b.Class, o.Key}]++
+		}
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(a.w.Catalogs), func(x, y model.ClassRef) int { return strings.Compare(x.String(), y.String()) }) {
+		for _, t := range a.w.Catalogs[ref].Types {
+			for _, o := range t.Offerings {
+				n := promised[source{ref, o.Key()}]
+				if o.Supply == nil || n == 0 {
+					continue
+				}
+				for i := range a.w.Claims {
+					if c := &a.w.Claims[i]; c.Class == ref && c.ProviderID == "" && c.Requests.FitsIn(t.Allocatable) && a.mayBecome(claimAsks(c), ref, offer{t, o}) {
+						n++
+					}
+				}
+				if n > *o.Supply {
+					a.bad(Supply, "%s: promised to %d machines, the cloud keeps %d", o.Key(), n, *o.Supply)
+				}
 			}
 		}
 	}
@@ -132,7 +166,7 @@ func (a *audit) sellsFor(pool model.Pool, p *model.Pod) bool {
 			continue
 		}
 		for _, o := range t.Offerings {
-			if !o.Available {
+			if !o.Available || o.Supply != nil {
 				continue
 			}
 			f := a.face(pool, pool.Requirements, asks, offer{t, o})

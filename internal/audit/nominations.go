@@ -220,12 +220,18 @@ func (a *audit) claim(c *model.Claim, pods []*model.Pod) {
 	}
 }
 
-// claimFaces is everything that a claim may become.
-func (a *audit) claimFaces(c *model.Claim) []*face {
+// claimAsks is what a claim requires, its labels included.
+func claimAsks(c *model.Claim) []model.Requirement {
 	reqs := slices.Clone(c.Requirements)
 	for _, k := range slices.Sorted(maps.Keys(c.Labels)) {
 		reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{c.Labels[k]}})
 	}
+	return reqs
+}
+
+// claimFaces is everything that a claim may become.
+func (a *audit) claimFaces(c *model.Claim) []*face {
+	reqs := claimAsks(c)
 	asks := "claim " + requirementText(reqs)
 	for _, t := range c.Taints {
 		asks += t.String()

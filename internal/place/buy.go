@@ -256,7 +256,13 @@ func (s *seller) options(from []int, pods model.Resources, need vec, most int) (
 		return nil, pods
 	}
 	slices.Sort(all)
-	all = s.narrow(all, most)
+	all, scarce := s.keeping(all)
+	if len(all) == 0 {
+		return nil, pods
+	}
+	if !scarce {
+		all = s.narrow(all, most)
+	}
 	var daemons model.Resources
 	for k, i := range all {
 		if k == 0 || !s.overhead[i].FitsIn(daemons) {

@@ -130,6 +130,8 @@ type decision struct {
 	missing []absence
 	// standing is set in pictures: the groups' pods run, and count where they are.
 	standing bool
+	// supply is what is left of scarce offerings.
+	supply map[source]int64
 	// grant says which wishes are granted as far as possible.
 	grant granting
 }
@@ -175,6 +177,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 			d.promising = append(d.promising, int32(i))
 		}
 	}
+	d.takeStock()
 	d.notePorts()
 	d.tie(d.slots)
 	d.rooms = newRooms(d.slots)
@@ -192,12 +195,16 @@ func (d *decision) buy() {
 			to++
 		}
 		for range maxTries {
-			if d.tier(sellers[from:to]) == 0 {
+			d.ration(sellers[from:to])
+			given := d.tier(sellers[from:to])
+			d.settleStock(sellers[from:to])
+			if given == 0 {
 				break
 			}
 		}
 		from = to
 	}
+	d.share(d.sellers)
 	for _, p := range d.plan.Buy {
 		d.plan.Price += p.Options[0].Price
 	}

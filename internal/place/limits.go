@@ -10,9 +10,10 @@ import (
 // meter fills limits, cost, left and tabs. What nodes and claims of the pool have counts until they are gone.
 func (s *seller) meter(w *model.World) {
 	s.limits = slices.Sorted(maps.Keys(s.pool.Limits))
+	s.bounds()
 	s.left = make(vec, len(s.limits))
 	for i, n := range s.limits {
-		s.left[i] = s.pool.Limits[n]
+		s.left[i] = s.pool.Limits[n] // of scarce offerings, see takeStock
 	}
 	s.cost = make([]vec, len(s.shelf.items))
 	flat := make(vec, len(s.shelf.items)*len(s.limits))
@@ -22,7 +23,10 @@ func (s *seller) meter(w *model.World) {
 			s.cost[i][j] = amount(it.t.Capacity, n)
 		}
 	}
-	if len(s.limits) > 0 {
+	for at, i := range s.bounded {
+		s.cost[i][at] = 1
+	}
+	if len(s.pool.Limits) > 0 {
 		s.count(w)
 	}
 }
@@ -60,7 +64,7 @@ func amount(r model.Resources, name string) int64 {
 	if name == model.ResourceNodes {
 		return 1
 	}
-	return r.Get(name)
+	return r.Get(name) // nothing of a scarce offering: who has one is no longer in the cloud's count
 }
 
 // charge takes a machine from the limits, and returns how much that was.

@@ -165,6 +165,9 @@ func (s *seller) limitText(from set) string {
 	for j, n := range s.limits {
 		least := int64(unlimited)
 		from.each(func(i int) { least = min(least, s.cost[i][j]) })
+		if least > s.left[j] && isSupply(n) {
+			return "of " + strings.TrimPrefix(n, supplyPrefix) + " the cloud keeps no more, or others hold them already"
+		}
 		if least > s.left[j] {
 			limit := s.pool.Limits[n]
 			return fmt.Sprintf("limits.%s %s: %s in use or planned, the smallest machine that fits adds %s", n,

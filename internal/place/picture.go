@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -72,8 +73,9 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d.undo = &undo{d: d}
 	d.plan, d.bundles, d.seats, d.made, d.over = Plan{}, nil, nil, nil, nil
 	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
-	all := d.groups
+	all, supply := d.groups, maps.Clone(d.supply)
 	defer func() {
+		d.supply = supply
 		d.undo.rollback()
 		d.groups, d.undo, d.buying = all, nil, nil
 	}()
@@ -82,7 +84,7 @@ func (p *Picture) Without(nodes ...string) Answer {
 		if len(s.left) > 0 {
 			left := s.left
 			defer func() { s.left = left }()
-			s.left = left.clone()
+			s.left = left.clone() // what is scarce comes from supply
 			for _, n := range nodes {
 				if tab, ok := s.tabs[n]; ok {
 					s.left.take(tab, -1)

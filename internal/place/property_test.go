@@ -36,7 +36,7 @@ func drawWorld(t *rapid.T) (model.World, string) {
 	for i := range types {
 		cpu := 1 << d.n("cpu", 1, 4)
 		extra := d.pick("type-extra", "", "", " sold-out=1/on-demand", " either.kubernetes.azure.com/mode=system,user",
-			" label.kubernetes.io/arch=arm64", " olabel.1/spot.karpenter.azure.com/ultra=true", " example.com/gpu=2")
+			" label.kubernetes.io/arch=arm64", " price.1/reserved=0.000001 supply.1/reserved=1", " price.1/reserved=0.0001 supply.1/reserved=3", " olabel.1/spot.karpenter.azure.com/ultra=true", " example.com/gpu=2")
 		d.line("type T%d attach.disk=3 family=F%d cpu=%d memory=%dGi alloc.cpu=%dm zones=%s price=%d.%d%d spot=0.%d label.karpenter.azure.com/sku-family=F%d%s",
 			i, i%2, cpu, cpu*d.n("ratio", 1, 8), cpu*1000-d.n("kept", 50, 300), d.pick("zones", "1", "1,2", "0,1,2"), d.n("p0", 0, 1), d.n("p1", 1, 9), i,
 			d.n("spot", 1, 9), i%2, extra)

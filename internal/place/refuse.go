@@ -172,7 +172,11 @@ func (l *ledger) spent() {
 				dear.add(i)
 			}
 		})
-		l.strike(model.WhyLimits, n, dear, func(set) string { return s.limitText(all) })
+		why := model.WhyLimits
+		if isSupply(n) {
+			why, n = model.WhyUnavailable, "reserved"
+		}
+		l.strike(why, n, dear, func(set) string { return s.limitText(all) })
 	}
 }
 
@@ -259,7 +263,7 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 		l.strike(model.WhyMinValues, lacks, l.rest, func(set) string { return s.minValuesText(lacks, items) })
 	case len(s.choosy) > 0:
 		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(set) string { return "too few of the offerings that satisfy minValues hold the pod" })
-	case d.plan.Cut || len(s.limits) == 0:
+	case d.plan.Cut || len(s.pool.Limits) == 0:
 		l.strike(model.WhyPlanCut, "", l.rest, func(set) string { return "the search ended before the pod's turn" })
 	default:
 		l.strike(model.WhyLimits, "", l.rest, s.limitText)

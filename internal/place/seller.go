@@ -28,6 +28,7 @@ type seller struct {
 	limits   []string          // names of limited resources, sorted
 	cost     []vec             // per item: what a purchase takes from the limits
 	left     vec               // of the limits, in the order of limits
+	bounded  map[int]int       // per limit that stands for a scarce offering: which
 	tabs     map[string]vec    // per node of the pool: what it takes from the limits; nil without limits
 	choosy   []string          // keys with minValues
 }

@@ -10,6 +10,7 @@
 //	class default [not-ready] [deleting]
 //	type D2 cpu=2 memory=8Gi [pods=110] [gpu.example.com/x=1] [alloc.cpu=1900m] [family=Dsv5] [label.k=v]
 //	     [either.k=a,b] [class=default] zones=1,2 price=0.10 [spot=0.02] [price.2/spot=0.03] [sold-out=1/on-demand,2/spot]
+//	     [price.1/reserved=0.00001 supply.1/reserved=3]
 //	     [olabel.1/spot.k=v] [for=POOL]
 //	pool general [weight=10] [class=default] [limit.cpu=100] [label.k=v] [annotation.k=v] [taint=k=v:NoSchedule]
 //	     [startup-taint=k=v:NoExecute] [req=key:In:a,b[:min]] [replicas=3] [not-ready] [deleting] [expire=720h] [grace=1h]

@@ -40,17 +40,24 @@ func (b *builder) instanceType(f *fields) {
 		soldOut[s] = true
 	}
 	extra := f.under("olabel.")
-	own := f.under("price.")
+	own, supply := f.under("price."), f.under("supply.")
 	prices := map[string]string{model.OnDemand: f.one("price", ""), model.Spot: f.one("spot", "")}
 	zones := strings.Split(f.one("zones", "1"), ",")
 	for _, z := range zones {
-		for _, ct := range []string{model.OnDemand, model.Spot} {
+		for _, ct := range []string{model.OnDemand, model.Spot, model.Reserved} {
 			price := cmp.Or(own[z+"/"+ct], prices[ct])
 			if price == "" {
 				continue
 			}
 			o := model.OfferingKey{Type: t.Name, Zone: z, CapacityType: ct}
 			t.Offerings = append(t.Offerings, f.offering(o, price, soldOut, extra))
+			if s, ok := supply[z+"/"+ct]; ok {
+				n, err := strconv.ParseInt(s, 10, 64)
+				if err != nil {
+					f.fail("supply.%s/%s: %w", z, ct, err)
+				}
+				t.Offerings[len(t.Offerings)-1].Supply = &n
+			}
 		}
 	}
 	slices.SortFunc(t.Offerings, func(x, y model.Offering) int {

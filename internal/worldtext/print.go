@@ -163,18 +163,21 @@ func printType(b *strings.Builder, class, pool string, t model.InstanceType) {
 	for _, k := range slices.Sorted(maps.Keys(t.Either)) {
 		l.field("either."+k, escapeAll(t.Either[k], ","))
 	}
-	zones, sold, price := map[string]bool{}, []string{}, map[string]string{}
+	zones, sold, price, supply := map[string]bool{}, []string{}, map[string]string{}, map[string]string{}
 	for _, o := range t.Offerings {
 		zones[o.Zone] = true
 		at := o.Zone + "/" + o.CapacityType
 		if !o.Available {
 			sold = append(sold, at)
 		}
+		if o.Supply != nil {
+			supply["supply."+at] = strconv.FormatInt(*o.Supply, 10)
+		}
 		price["price."+at] = strconv.FormatFloat(o.Price.Float(), 'f', -1, 64)
 	}
 	slices.Sort(sold)
 	l.field("zones", strings.Join(slices.Sorted(maps.Keys(zones)), ","))
-	l.sorted("", price).field("sold-out", strings.Join(sold, ","))
+	l.sorted("", price).sorted("", supply).field("sold-out", strings.Join(sold, ","))
 	for _, o := range t.Offerings {
 		l.sorted("olabel."+o.Zone+"/"+o.CapacityType+".", o.Labels, model.LabelZone, model.LabelCapacityType)
 	}

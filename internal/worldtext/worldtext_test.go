@@ -12,7 +12,7 @@ import (
 const sample = `
 class big not-ready
 type D2 family=Dsv5 cpu=2 memory=8Gi alloc.cpu=1900m zones=1,2 price=0.1 spot=0.02 price.2/spot=0.03 sold-out=2/on-demand label.karpenter.azure.com/sku-family=D
-type NC4 cpu=4 memory=28Gi nvidia.com/gpu=1 zones=1 price=0.5 either.mode=system,user olabel.1/on-demand.ultra=true
+type NC4 cpu=4 memory=28Gi nvidia.com/gpu=1 zones=1 price=0.5 price.1/reserved=0.00001 supply.1/reserved=3 either.mode=system,user olabel.1/on-demand.ultra=true
 pool general weight=10 limit.cpu=100 limit.nodes=3 req=karpenter.azure.com/sku-family:In:D,E:2 label.team=a taint=gpu=true:NoSchedule startup-taint=cilium:NoExecute expire=1h
 node n1 pool=general type=D2 zone=1 cpu=2 memory=8Gi initialized taint=x:NoSchedule created=5m
 claim c1 pool=general requests.cpu=1 is=Launched,Registered req=a:Exists

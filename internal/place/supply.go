@@ -1,0 +1,135 @@
+package place
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// supplyPrefix begins the names of limits that stand for offerings of which the cloud keeps only so many. To its pool such a bound
+// is a limit like its own: a machine that may be bought as the offering takes one.
+const supplyPrefix = "supply "
+
+// source names an offering whatever pool is sold it.
+type source struct {
+	class model.ClassRef
+	key   model.OfferingKey
+}
+
+func (s *seller) source(i int) source { return source{s.pool.Class, s.shelf.items[i].o.Key()} }
+
+// bounds adds the limits of scarce offerings to those of the pool.
+func (s *seller) bounds() {
+	s.bounded = map[int]int{}
+	s.base.and(s.shelf.available).each(func(i int) {
+		if s.shelf.items[i].o.Supply != nil {
+			s.bounded[len(s.limits)] = i
+			s.limits = append(s.limits, supplyPrefix+s.shelf.items[i].o.Key().String())
+		}
+	})
+}
+
+// takeStock works out what is left of scarce offerings: what the cloud says, less what claims that are not launched yet may become.
+// Each of them holds one of everything that it may be, so that no two count on the same.
+func (d *decision) takeStock() {
+	scarce := false
+	d.supply = map[source]int64{}
+	for _, s := range d.sellers {
+		for _, i := range s.bounded {
+			scarce = true
+			d.supply[s.source(i)] = *s.shelf.items[i].o.Supply
+		}
+	}
+	if !scarce {
+		return
+	}
+	shelves := newShelves(d.in.World)
+	for i := range d.in.World.Claims {
+		c := &d.in.World.Claims[i]
+		if c.ProviderID != "" {
+			continue
+		}
+		sh := shelves.of(c.Pool, c.Class)
+		claimItems(sh, *c).each(func(i int) {
+			if k := (source{c.Class, sh.items[i].o.Key()}); sh.items[i].o.Supply != nil {
+				d.supply[k]--
+			}
+		})
+	}
+	d.share(d.sellers)
+}
+
+// share lets every one of the sellers see all that is left.
+func (d *decision) share(sellers []*seller) {
+	for _, s := range sellers {
+		for at, i := range s.bounded {
+			s.left[at] = d.supply[s.source(i)]
+		}
+	}
+}
+
+// ration hands what is left of each scarce offering to one of the pools of a weight: that in which most of the waiting pods could
+// use it. The others do without in this tier, so that it is never promised twice.
+func (d *decision) ration(tier []*seller) {
+	d.share(tier)
+	best := map[source]*seller{}
+	most := map[source]int{}
+	for _, s := range tier {
+		for _, i := range s.bounded {
+			n := 0
+			for _, g := range d.buying {
+				if g.waiting() > 0 && d.lotOf(s, g.form).ok != nil && d.lotOf(s, g.form).ok.has(i) {
+					n += g.waiting()
+				}
+			}
+			if k := s.source(i); best[k] == nil || n > most[k] {
+				best[k], most[k] = s, n
+			}
+		}
+	}
+	for _, s := range tier {
+		for at, i := range s.bounded {
+			if best[s.source(i)] != s {
+				s.left[at] = 0
+			}
+		}
+	}
+}
+
+// settleStock notes what a tier has left.
+func (d *decision) settleStock(tier []*seller) {
+	left := map[source]int64{}
+	for _, s := range tier {
+		for at, i := range s.bounded {
+			left[s.source(i)] = max(left[s.source(i)], s.left[at])
+		}
+	}
+	for k, n := range left {
+		d.supply[k] = n
+	}
+}
+
+// keeping settles a list of options that begins with a scarce offering: it is asked for by itself, with as many more of its kind as
+// minValues need, since every option of a claim holds one for it. Where these are not enough, nothing scarce is asked for: mixed with
+// others, a claim could become scarce offerings that nobody counted.
+func (s *seller) keeping(all []int) (out []int, scarce bool) {
+	if len(s.bounded) == 0 {
+		return all, false
+	}
+	out = all[:1:1]
+	first := s.shelf.items[all[0]].o
+	for _, i := range all[1:] {
+		if first.Supply != nil && s.shelf.items[i].o.Supply != nil && s.adds(out, i) {
+			out = append(out, i)
+		}
+	}
+	if first.Supply != nil && s.enough(out) {
+		slices.Sort(out)
+		return out, true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(i int) bool { return s.shelf.items[i].o.Supply != nil }), false
+}
+
+// isSupply reports whether a limit stands for a scarce offering.
+func isSupply(limit string) bool { return strings.HasPrefix(limit, supplyPrefix) }
