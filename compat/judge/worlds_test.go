@@ -83,12 +83,15 @@ const mostMissed = 3
 
 func accepted() map[string]string {
 	return map[string]string{
-		"limits":          "we buy the cheapest machines first; a limit on machines or cores may then hold fewer pods",
+		"limits":          "a machine too many, for ties to other pods or for a spread over domains which nothing is in yet, spends the limit",
 		"pod-affinity":    "pods that others seek are seated where they are cheapest, not where those others could join them",
 		"topology-spread": "which domains are filled first is decided by price; what then cannot be filled up holds the others back",
-		"min-values":      "a machine given up for want of choice is not packed again in another pool of the same weight",
-		"plan-cut-short":  "the same, said by the other pool",
+		"min-values":      "with ties to other pods a machine has one domain when it is bought, and a choice over several domains is not counted",
 		"resources":       "nothing of one pool holds the pod, and the other pool has one of the reasons above",
+		"requirements":    "one pool sells nothing, and the other has one of the reasons above",
+		"node-selector":   "one pool sells nothing that the pod selects, and the other has one of the reasons above",
+		"unavailable":     "everything that one pool sells is sold out, and the other has one of the reasons above",
+		"volumes":         "nothing of one pool attaches the volumes, and the other has one of the reasons above",
 		"taint":           "the pod may not run in one pool, and the other pool has one of the reasons above",
 	}
 }

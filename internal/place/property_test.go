@@ -3,8 +3,8 @@ package place_test
 import (
 	"fmt"
 	"math/rand"
-	"slices"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 

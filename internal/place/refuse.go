@@ -191,6 +191,12 @@ func (d *decision) strikeTies(l *ledger, g *group) {
 		})
 		l.strike(t.why, t.key, gone, func(set) string { _, text := d.tieText(l.s, t.alone); return text })
 	}
+	if !l.over() && len(l.s.choosy) > 0 {
+		k := l.s.choosy[0]
+		l.strike(model.WhyMinValues, k, l.rest, func(set) string {
+			return fmt.Sprintf("label %s: too few values to choose from remain in any one domain that its ties to other pods leave", k)
+		})
+	}
 	if !l.over() {
 		why, text := d.tieText(l.s, g)
 		l.strike(why, "", l.rest, func(set) string { return text })
