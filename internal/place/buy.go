@@ -8,16 +8,25 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// How wide a choice a claim gets. A sold-out size must have a next-best at once, and a family without quota must not
-// block the pods; but every dearer option is one that may be bought, so beyond the band only variety counts.
+// width says how wide a choice a claim gets. A sold-out size must have a next-best at once, and a family without quota must not block
+// the pods; but every dearer option is one that may be bought. On demand, where a price is what it was and sizes are seldom sold out, the
+// list is narrow: what it lacks, the next plan finds within a second. On the spot market it is wide, since a wide choice is what
+// keeps machines from being taken back.
+type width struct {
+	// band: options up to so many per cent of the cheapest price are all welcome. Dearer ones only until there are so many options,
+	// sizes and families.
+	band                     model.Price
+	options, types, families int
+}
+
+func widthOf(capacityType string) width {
+	if capacityType == model.Spot {
+		return width{band: 115, options: 15, types: 15, families: 3}
+	}
+	return width{band: 105, options: 15, types: 5, families: 3}
+}
+
 const (
-	// bandPercent: options up to this much of the cheapest price are all welcome.
-	bandPercent = 115
-	// minOptions and the numbers of distinct sizes and families that are wanted even when they are dearer.
-	minOptions       = 15
-	minTypesOnDemand = 5
-	minTypesSpot     = 15
-	minFamilies      = 3
 	// longList times as many offerings as a claim may name are looked at for it.
 	longList = 4
 	// varietyPart of the options is kept free for variety when the band alone would fill the list.
@@ -285,10 +294,7 @@ func (s *seller) holds(i int, need, over vec) bool {
 // narrow keeps the cheap band, then what variety asks for, then what minValues asks for.
 func (s *seller) narrow(all []int, most int) []int {
 	first := s.shelf.items[all[0]].o
-	minTypes := minTypesOnDemand
-	if first.CapacityType == model.Spot {
-		minTypes = minTypesSpot
-	}
+	wide := widthOf(first.CapacityType)
 	picked := newSet(len(s.shelf.items))
 	types, families := make([]int32, 0, most), make([]int32, 0, most)
 	out := make([]int, 0, most)
@@ -304,7 +310,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		out = append(out, i)
 	}
 	for _, i := range all {
-		if len(out) >= most-most/varietyPart || s.shelf.items[i].o.Price*100 > first.Price*bandPercent {
+		if len(out) >= most-most/varietyPart || s.shelf.items[i].o.Price*100 > first.Price*wide.band {
 			break
 		}
 		pick(i)
@@ -321,8 +327,8 @@ func (s *seller) narrow(all []int, most int) []int {
 	}
 	for _, i := range all {
 		it := &s.shelf.items[i]
-		if !picked.has(i) && len(out) < most && (len(out) < minOptions || len(types) < minTypes && !slices.Contains(types, it.typ) ||
-			len(families) < minFamilies && !slices.Contains(families, it.family)) {
+		if !picked.has(i) && len(out) < most && (len(out) < wide.options || len(types) < wide.types && !slices.Contains(types, it.typ) ||
+			len(families) < wide.families && !slices.Contains(families, it.family)) {
 			pick(i)
 		}
 	}
