@@ -22,6 +22,8 @@ const (
 	AnnotationDoNotDisrupt    = "karpenter.sh/do-not-disrupt"
 	AnnotationPoolHash        = "karpenter.sh/nodepool-hash"
 	AnnotationPoolHashVersion = "karpenter.sh/nodepool-hash-version"
+	// AnnotationMinValuesRelaxed is "true" on claims that show fewer distinct values than their pool's minValues ask for.
+	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
 	// AnnotationTerminationTime (RFC 3339) is the moment at which a leaving node's grace ends.
 	AnnotationTerminationTime = "karpenter.sh/nodeclaim-termination-timestamp"
 

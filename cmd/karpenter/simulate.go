@@ -22,7 +22,7 @@ const maxInput = 4 << 30
 // simulateFlags are the flags that say what the world is.
 type simulateFlags struct {
 	location, catalog, pending string
-	preferences                string
+	preferences, minValues     string
 	networkPlugin, networkMode string
 	memoryOverhead             float64
 	without                    []string
@@ -34,6 +34,7 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.catalog, "catalog", "", "take sizes and prices from a file of type lines")
 	fl.StringVar(&f.pending, "pending", "", "which pods without a node wait for one: all, or unschedulable (those that kube-scheduler has tried) (default all)")
 	fl.StringVar(&f.preferences, "preference-policy", "", "what pods' wishes are worth: Respect or Ignore (default Respect)")
+	fl.StringVar(&f.minValues, "min-values-policy", "", "whether minValues of pools are a must: Strict or BestEffort (default Strict)")
 	fl.StringArrayVar(&f.without, "without", nil, "do without this node: what if it left? May be given more than once")
 	fl.StringVar(&f.networkPlugin, "network-plugin", "azure", "the cluster's network plugin: azure or none; it decides how many pods a machine takes")
 	fl.StringVar(&f.networkMode, "network-plugin-mode", "overlay", "overlay, or empty for addresses of the subnet")
@@ -42,7 +43,8 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 
 // answer reads the world and decides.
 func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
-	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences), Without: f.without}
+	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences),
+		MinValues: place.MinValues(f.minValues), Without: f.without}
 	var errs []error
 	for _, name := range names {
 		file, err := readInput(stdin, name)

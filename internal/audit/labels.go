@@ -124,7 +124,8 @@ func tolerated(t model.Taint, list []model.Toleration) bool {
 	return false
 }
 
-// variety checks minValues: the options of the purchase show enough distinct values.
+// variety checks minValues: the options of the purchase show enough distinct values, or the purchase is relaxed and its claim asks for no
+// more than they show.
 func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 	for _, r := range pool.Requirements {
 		if r.MinValues == 0 {
@@ -140,8 +141,17 @@ func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 				seen[v] = true
 			}
 		}
-		if len(seen) < r.MinValues {
-			a.bad(Variety, "%s: options show %d values of %s, the pool wants %d", name, len(seen), r.Key, r.MinValues)
+		want := r.MinValues
+		if b.Relaxed {
+			want = 0
+			for _, q := range b.Requirements {
+				if canonical(q.Key) == canonical(r.Key) {
+					want = max(want, q.MinValues)
+				}
+			}
+		}
+		if len(seen) < want {
+			a.bad(Variety, "%s: options show %d values of %s, it takes %d", name, len(seen), r.Key, want)
 		}
 	}
 }

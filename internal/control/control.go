@@ -39,6 +39,8 @@ type Settings struct {
 	StaticCapacity bool
 	// Preferences says what pods' wishes are worth; "" = place.Respect.
 	Preferences place.Preferences
+	// MinValues says whether minValues of pools are a must; "" = place.Strict.
+	MinValues place.MinValues
 	// Nominate tells kube-scheduler, in each waiting pod's status, which node was planned for it.
 	Nominate bool
 }

@@ -128,7 +128,7 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 // which we misjudge does not keep all others waiting, the pods that ask nothing of other pods are then planned alone; the
 // rest waits and is told so.
 func (p *provisioner) decide(w model.World) (place.Plan, bool) {
-	in := place.Input{World: w, Preferences: p.Settings.Preferences}
+	in := place.Input{World: w, Preferences: p.Settings.Preferences, MinValues: p.Settings.MinValues}
 	plan := p.Decide(in)
 	if p.sound(in, plan) {
 		return plan, true
@@ -159,7 +159,7 @@ func (c *Controller) sound(in place.Input, plan place.Plan) bool {
 		return true
 	}
 	c.Observe.PlanRefused(plan, findings)
-	c.Refused(evidence.Case{World: in.World, Preferences: in.Preferences, Plan: plan, Findings: findings, At: c.Now(), Version: c.Version})
+	c.Refused(evidence.Case{World: in.World, Preferences: in.Preferences, MinValues: in.MinValues, Plan: plan, Findings: findings, At: c.Now(), Version: c.Version})
 	return false
 }
 

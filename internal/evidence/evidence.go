@@ -30,6 +30,7 @@ import (
 type Case struct {
 	World       model.World
 	Preferences place.Preferences // that the plan was made with
+	MinValues   place.MinValues   // likewise
 	Plan        place.Plan
 	Findings    []audit.Finding // not empty
 	At          time.Time
@@ -58,6 +59,9 @@ func (c Case) Text() string {
 	b.WriteString("\nsimulate pending=unschedulable")
 	if c.Preferences != "" {
 		fmt.Fprintf(&b, " preferences=%s", c.Preferences)
+	}
+	if c.MinValues != "" {
+		fmt.Fprintf(&b, " min-values=%s", c.MinValues)
 	}
 	b.WriteString("\n" + worldtext.Print(withoutNotes(c.World)))
 	printPlan(&b, c.Plan)

@@ -28,6 +28,9 @@ func printPlan(b *strings.Builder, p place.Plan) {
 		for _, k := range x.Pods {
 			pods = append(pods, k.String())
 		}
+		if x.Relaxed {
+			b.WriteString(" relaxed")
+		}
 		fmt.Fprintf(b, " pods=%s\n", strings.Join(pods, ","))
 	}
 	for _, x := range p.Fits {
@@ -97,6 +100,8 @@ func readPurchase(p *place.Plan, words []string) error {
 				return err
 			}
 			x.Options = append(x.Options, o)
+		case "relaxed":
+			x.Relaxed = true
 		case "pods":
 			for s := range strings.SplitSeq(v, ",") {
 				k, err := readKey(s)

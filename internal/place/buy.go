@@ -84,6 +84,7 @@ type deal struct {
 	// The answer; options is empty when too few offerings remain.
 	options      []Option
 	requirements []model.Requirement
+	relaxed      bool
 	requests     model.Resources
 	items        set
 	most         vec // what the dearest option takes from the limits
@@ -120,7 +121,7 @@ func (b *buyer) answer(d *deal) {
 	s := b.sellers[c.seller]
 	fits, own := b.candidates(d)
 	order := append(b.order[:0], c.company...)
-	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.choosy) > 0); i = fits.next(i + 1) {
+	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.wanted) > 0); i = fits.next(i + 1) {
 		if s.room[i].covers(d.need) && d.allowed.covers(s.cost[i]) {
 			order = append(order, i)
 		}
@@ -140,6 +141,7 @@ func (b *buyer) answer(d *deal) {
 			d.most[j] = max(d.most[j], v)
 		}
 	}
+	own, d.relaxed = s.lowered(own, items)
 	d.requirements = s.requirements(own, d.options)
 }
 
@@ -197,7 +199,7 @@ func (b *buyer) purchase(x bin) (Purchase, bool) {
 		b.spare[s.id].take(c.cost, -1)
 		return Purchase{}, false
 	}
-	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: d.requests, Options: d.options, Requirements: d.requirements}
+	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: d.requests, Options: d.options, Requirements: d.requirements, Relaxed: d.relaxed}
 	for j, v := range d.most {
 		b.spare[s.id][j] -= v - c.cost[j]
 		s.left[j] -= v
@@ -318,11 +320,9 @@ func (s *seller) narrow(all []int, most int) []int {
 	if len(out) == 0 {
 		pick(all[0])
 	}
-	if !s.enough(out) {
-		for _, i := range all {
-			if !picked.has(i) && len(out) < most && s.adds(out, i) {
-				pick(i)
-			}
+	for _, i := range all {
+		if len(s.wanted) > 0 && !picked.has(i) && len(out) < most && s.adds(out, i) {
+			pick(i)
 		}
 	}
 	for _, i := range all {

@@ -194,7 +194,7 @@ func (d *decision) cheapestIn(g *group, c *cell) offer {
 		if best.ok && best.weight > s.pool.Weight {
 			break // sellers are sorted, heavy ones first
 		}
-		if len(s.choosy) > 0 && !s.varied(sold, g.size) {
+		if len(s.choosy) > 0 && d.in.MinValues != BestEffort && !s.varied(sold, g.size) {
 			continue
 		}
 		for i := sold.first(); i >= 0; i = sold.next(i + 1) {

@@ -220,7 +220,7 @@ func (s *seller) most(from set, base, size vec, n int) int {
 
 // adds reports whether item j brings a value that the company still lacks.
 func (s *seller) adds(company []int, j int) bool {
-	for _, k := range s.choosy {
+	for _, k := range s.wanted {
 		v, _ := s.own.Get(k)
 		before := s.distinct(k, company)
 		if before < v.MinValues() && s.distinct(k, append(slices.Clip(company), j)) > before {

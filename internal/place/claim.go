@@ -61,6 +61,9 @@ func Claim(p Purchase, pool model.Pool, class model.Class, name string) model.Cl
 			notes[k] = v
 		}
 	}
+	if p.Relaxed {
+		notes[model.AnnotationMinValuesRelaxed] = "true"
+	}
 	return model.Claim{
 		Name: name, Pool: pool.Name, PoolUID: pool.UID, Class: pool.Class,
 		Labels: labels, Annotations: notes, Finalizers: []string{model.Finalizer},

@@ -194,19 +194,30 @@ func (d *decision) buy() {
 		for to < len(sellers) && sellers[to].pool.Weight == sellers[from].pool.Weight {
 			to++
 		}
-		for range maxTries {
-			d.ration(sellers[from:to])
-			given := d.tier(sellers[from:to])
-			d.settleStock(sellers[from:to])
-			if given == 0 {
-				break
-			}
+		d.ask(sellers[from:to])
+		if d.relax(sellers[from:to]) {
+			d.ask(sellers[from:to])
 		}
 		from = to
 	}
 	d.share(d.sellers)
+	if d.undo != nil {
+		d.tighten()
+	}
 	for _, p := range d.plan.Buy {
 		d.plan.Price += p.Options[0].Price
+	}
+}
+
+// ask buys from pools of one weight, again where machines had to be given up.
+func (d *decision) ask(tier []*seller) {
+	for range maxTries {
+		d.ration(tier)
+		given := d.tier(tier)
+		d.settleStock(tier)
+		if given == 0 {
+			return
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ type Input struct {
 	Limit int
 	// Preferences says what wishes are worth; "" = Respect.
 	Preferences Preferences
+	// MinValues says whether minValues of pools are a must; "" = Strict.
+	MinValues MinValues
 	// MaxOptions bounds how many offerings a claim may choose from; 0 = DefaultMaxOptions.
 	MaxOptions int
 
@@ -55,6 +57,9 @@ type Purchase struct {
 	// Requirements is what the claim must ask for: the pool's and its pods' requirements intersected, with the types,
 	// zones and capacity types of Options.
 	Requirements []model.Requirement
+	// Relaxed is set when the options show fewer distinct values than the pool asks for with minValues; Requirements then ask for
+	// as many as there are.
+	Relaxed bool
 }
 
 // Option is an offering with its price when the plan was made.

@@ -296,3 +296,18 @@ func TestNamesOfClaimsAreStableAndSafe(t *testing.T) {
 		t.Errorf("unsafe name %q", n)
 	}
 }
+
+// TestBestEffortOnlyAddsPlaces lets minValues give way: the plan is sound, and as many pods have a place.
+func TestBestEffortOnlyAddsPlaces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, text := drawWorld(t)
+		strict := place.Decide(place.Input{World: w})
+		p := place.Decide(place.Input{World: w, MinValues: place.BestEffort})
+		if f := audit.Check(w, p); len(f) > 0 {
+			t.Fatalf("%v\nworld:\n%s\nplan:\n%s", f, text, p)
+		}
+		if len(p.Left) > len(strict.Left) {
+			t.Fatalf("leaves more:\n%s\nthan strict:\n%s\nworld:\n%s", p, strict, text)
+		}
+	})
+}

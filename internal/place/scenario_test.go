@@ -14,7 +14,7 @@ import (
 
 // TestScenarios runs testdata/scenarios: each file's name is the claim that it makes. The commands are
 //
-//	decide [limit=N] [max-options=N] [ignore-preferences] [requirements]   what to do with the world
+//	decide [limit=N] [max-options=N] [ignore-preferences] [best-effort] [requirements]   what to do with the world
 //	options claim=NAME                               what a claim may be launched with
 //	claims                                           the claims to create for the plan
 func TestScenarios(t *testing.T) {
@@ -27,6 +27,9 @@ func TestScenarios(t *testing.T) {
 			in := place.Input{World: w}
 			if d.HasArg("ignore-preferences") {
 				in.Preferences = place.Ignore
+			}
+			if d.HasArg("best-effort") {
+				in.MinValues = place.BestEffort
 			}
 			d.MaybeScanArgs(t, "limit", &in.Limit)
 			d.MaybeScanArgs(t, "max-options", &in.MaxOptions)
@@ -56,7 +59,11 @@ func TestScenarios(t *testing.T) {
 func requirementsText(list []model.Requirement) string {
 	var b strings.Builder
 	for _, r := range list {
-		fmt.Fprintf(&b, "  %s %s %s\n", r.Key, r.Op, strings.Join(r.Values, " "))
+		fmt.Fprintf(&b, "  %s %s %s", r.Key, r.Op, strings.Join(r.Values, " "))
+		if r.MinValues > 0 {
+			fmt.Fprintf(&b, ", at least %d", r.MinValues)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -30,7 +30,8 @@ type seller struct {
 	left     vec               // of the limits, in the order of limits
 	bounded  map[int]int       // per limit that stands for a scarce offering: which
 	tabs     map[string]vec    // per node of the pool: what it takes from the limits; nil without limits
-	choosy   []string          // keys with minValues
+	wanted   []string          // keys with minValues
+	choosy   []string          // those of them that are a must
 }
 
 // newSellers lists the pools in the order in which they are asked: heavy first, then by name.
@@ -51,9 +52,10 @@ func newSellers(w model.World, crew crew, d dims) []*seller {
 		}
 		for _, k := range s.own.Keys() {
 			if v, _ := s.own.Get(k); v.MinValues() > 0 {
-				s.choosy = append(s.choosy, k)
+				s.wanted = append(s.wanted, k)
 			}
 		}
+		s.choosy = s.wanted
 		if s.closed.Why == "" {
 			s.measure(crew, d)
 			s.meter(&w)

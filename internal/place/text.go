@@ -23,6 +23,9 @@ func (p Plan) String() string {
 	for _, x := range p.Buy {
 		fmt.Fprintf(&b, "buy for %s: %s\n", x.Pool, some(x.Options, func(o Option) string { return o.Key.String() + " " + o.Price.String() }))
 		fmt.Fprintf(&b, "  pods: %s\n  requests: %s\n", some(x.Pods, model.PodKey.String), x.Requests)
+		if x.Relaxed {
+			b.WriteString("  relaxed: fewer distinct values to choose from than the pool's minValues\n")
+		}
 	}
 	for i := 0; i < len(p.Left); {
 		n := 1

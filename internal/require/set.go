@@ -105,6 +105,15 @@ func (s Set) With(key string, v Values) Set {
 	return s.And(Set{keys: []string{key}, values: []Values{v}})
 }
 
+// WithMinValues is s in which the key, which it must have, asks for n distinct values. Unlike And, it can ask for fewer.
+func (s Set) WithMinValues(key string, n int) Set {
+	out := Set{keys: s.keys, values: slices.Clone(s.values)}
+	if i, ok := slices.BinarySearch(s.keys, key); ok {
+		out.values[i].min = n
+	}
+	return out
+}
+
 // Only returns the part of s about the keys that keep accepts.
 func (s Set) Only(keep func(key string) bool) Set {
 	var out Set

@@ -63,7 +63,7 @@ func findings(list []audit.Finding) string {
 // error is *Unsound. A plan that the question holds is audited, too.
 func Decide(q Question) (Answer, error) {
 	w := q.World
-	a := Answer{World: w, Notes: q.Notes, Plan: place.Decide(place.Input{World: w, Preferences: q.Preferences}), HoldsPlan: q.Refused != nil}
+	a := Answer{World: w, Notes: q.Notes, Plan: place.Decide(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues}), HoldsPlan: q.Refused != nil}
 	if a.HoldsPlan {
 		a.Refused = audit.Check(w, *q.Refused)
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -40,6 +41,8 @@ type Options struct {
 	Pending  Pending // "" means what the scenario says, else PendingAll
 	// Preferences says what pods' wishes are worth; "" means what the scenario says, else place.Respect.
 	Preferences place.Preferences
+	// MinValues says whether minValues of pools are a must; "" means what the scenario says, else place.Strict.
+	MinValues place.MinValues
 	// Without names nodes to do without: what if they left?
 	Without []string
 	// Locations are the regions that Offerings knows.
@@ -55,6 +58,7 @@ type Question struct {
 	World       model.World
 	Notes       []string // what was assumed, for people
 	Preferences place.Preferences
+	MinValues   place.MinValues
 	// Refused is a plan that the files hold because a controller refused it; nil = none.
 	Refused *place.Plan
 }
@@ -70,7 +74,7 @@ func Read(ctx context.Context, o Options) (Question, error) {
 		return Question{}, err
 	}
 	q.Notes = in.notes
-	q.Preferences, err = in.preferences(o.Preferences)
+	q.Preferences, q.MinValues, err = in.policies(o)
 	return q, err
 }
 
@@ -109,16 +113,21 @@ func (in *input) fill(ctx context.Context, o Options) (model.World, error) {
 	return w, nil
 }
 
-// preferences says what wishes are worth.
-func (in *input) preferences(choice place.Preferences) (place.Preferences, error) {
-	if choice == "" {
-		choice = place.Preferences(in.args["preferences"])
+// policies says what wishes are worth, and whether minValues are a must.
+func (in *input) policies(o Options) (place.Preferences, place.MinValues, error) {
+	wishes := cmp.Or(o.Preferences, place.Preferences(in.args["preferences"]))
+	choice := cmp.Or(o.MinValues, place.MinValues(in.args["min-values"]))
+	var bad []Problem
+	if !slices.Contains([]place.Preferences{"", place.Respect, place.Ignore}, wishes) {
+		bad = append(bad, Problem{What: fmt.Sprintf("preferences: there is no %q", wishes), Do: "want Respect or Ignore"})
 	}
-	switch choice {
-	case "", place.Respect, place.Ignore:
-		return choice, nil
+	if !slices.Contains([]place.MinValues{"", place.Strict, place.BestEffort}, choice) {
+		bad = append(bad, Problem{What: fmt.Sprintf("min-values: there is no %q", choice), Do: "want Strict or BestEffort"})
 	}
-	return "", &Invalid{[]Problem{{What: fmt.Sprintf("preferences: there is no %q", choice), Do: "want Respect or Ignore"}}}
+	if len(bad) > 0 {
+		return "", "", &Invalid{bad}
+	}
+	return wishes, choice, nil
 }
 
 // without lets nodes leave: their pods look for another place, as those of a node that is being deleted.

@@ -38,7 +38,9 @@ type (
 		Pool     string       `json:"pool"`
 		Offering jsonOffering `json:"offering"`
 		// Options is how many offerings hold the pods, the best included.
-		Options  int      `json:"options"`
+		Options int `json:"options"`
+		// Relaxed is set when these show fewer distinct values than the pool's minValues ask for.
+		Relaxed  bool     `json:"relaxed,omitempty"`
 		Requests string   `json:"requests"`
 		Pods     []string `json:"pods"`
 	}
@@ -109,7 +111,7 @@ func (a Answer) JSON() ([]byte, error) {
 
 func purchase(p place.Purchase) jsonPurchase {
 	o := p.Options[0]
-	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Requests: p.Requests.String(), Pods: []string{},
+	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Relaxed: p.Relaxed, Requests: p.Requests.String(), Pods: []string{},
 		Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}
 	for _, k := range p.Pods {
 		j.Pods = append(j.Pods, k.String())

@@ -87,8 +87,8 @@ func (in *input) command(words []string, at origin) {
 	}
 	for _, w := range words[1:] {
 		k, v, _ := strings.Cut(w, "=")
-		if !slices.Contains([]string{"location", "pending", "preferences"}, k) || v == "" {
-			in.bad(Problem{at.file, at.line, fmt.Sprintf("simulate does not know %q", w), "want location=REGION, pending=all|unschedulable or preferences=Respect|Ignore"})
+		if !slices.Contains([]string{"location", "pending", "preferences", "min-values"}, k) || v == "" {
+			in.bad(Problem{at.file, at.line, fmt.Sprintf("simulate does not know %q", w), "want location=REGION, pending=all|unschedulable, preferences=Respect|Ignore or min-values=Strict|BestEffort"})
 			continue
 		}
 		in.args[k] = v
