@@ -19,6 +19,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -123,6 +124,8 @@ type Controller struct {
 	// nominates is set once the cluster is known to heed nominations; until muted, nobody is told anything. Learnt again after a restart.
 	nominates bool
 	muted     time.Time
+	// spent are the pods that are told of a node no more, because it led to nothing.
+	spent land.Spent
 
 	relist chan struct{} // holds a token when someone wants the cloud listed soon
 }

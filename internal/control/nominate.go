@@ -20,6 +20,10 @@ const (
 	tellLimit = 2 * time.Second
 	// nominateEvery is how often is looked whether pods must be told (again), at most.
 	nominateEvery = 100 * time.Millisecond
+	// tellAgain is when is looked whether pods were really told: a request that failed changes nothing that would make us look.
+	tellAgain = time.Second
+	// leftoversEvery is how often is looked for what is left of our nominations when nobody is told of anything, at most.
+	leftoversEvery = time.Second
 	// muteFor is how long nobody is told anything after the API server would not have it: it may be upgraded, or given the rights.
 	muteFor = 10 * time.Minute
 	// nominateSince is the minor version of Kubernetes from which on others than kube-scheduler may nominate.
@@ -29,26 +33,48 @@ const (
 // nominator tells pods of the nodes that were planned for them.
 type nominator struct {
 	*Controller
-	last time.Time
+	last     time.Time
+	patience land.Patience
 }
 
 func (c *Controller) nominator() *nominator { return &nominator{Controller: c} }
 
 // pass tells pods of nodes that take them, or will as soon as they open. kube-scheduler forgets a nomination when it tries the pod in vain, and some pods may be told only
-// when others run. It remembers nothing: what was planned stands on the claim, what was told on the pod.
+// when others run. What was planned stands on the claim, what was told on the pod; that a nomination leads to nothing is found out again after a restart. Nominations that
+// lead to nothing are taken back, also those that were made before the feature was switched off.
 func (n *nominator) pass(ctx context.Context) time.Duration {
-	now := n.Now()
-	if age := now.Sub(n.last); age >= 0 && age < nominateEvery {
-		return nominateEvery - age
+	now, every := n.Now(), nominateEvery
+	if !n.Settings.Nominate {
+		every = leftoversEvery
+	}
+	if age := now.Sub(n.last); age >= 0 && age < every {
+		return every - age
 	}
 	n.last = now
-	var next time.Duration
-	for _, l := range n.landings(n.World.Snapshot()) {
+	w := n.World.Snapshot()
+	back, next := n.patience.Look(w, now)
+	n.mu.Lock()
+	n.spent = n.patience.Spent()
+	n.mu.Unlock()
+	if len(back) > 0 {
+		next = sooner(next, n.promises.start(ctx, takeBack, func(ctx context.Context) error { return n.takeBack(ctx, back) }))
+	}
+	for _, l := range n.landings(w) {
 		if len(l.Tell) > 0 {
+			next = sooner(next, tellAgain)
 			next = sooner(next, n.promises.start(ctx, l.Claim, func(ctx context.Context) error { return n.tell(ctx, l.Node, l.Tell) }))
 		}
 	}
 	return next
+}
+
+// takeBack is the key of the step that takes nominations back; no claim has a name with a slash.
+const takeBack = "take/back"
+
+// takeBack takes the nominations of the pods away, which makes kube-scheduler try them, and all that wait, again.
+func (n *nominator) takeBack(ctx context.Context, pods []model.Pod) error {
+	n.Log.Info("nominations that led to nothing are taken back; kube-scheduler tries the pods again", "pods", len(pods), "first", pods[0].Key().String(), "Node", pods[0].Promised)
+	return n.tell(ctx, "", pods)
 }
 
 // landings says which pods to tell of which new nodes, and which nodes are kept shut for others, by claim name; nil when kube-scheduler takes no advice.
@@ -57,7 +83,7 @@ func (c *Controller) landings(w model.World) map[string]land.Landing {
 		return nil
 	}
 	out := map[string]land.Landing{}
-	for _, l := range land.Decide(w, c.Now()) {
+	for _, l := range land.Decide(w, c.Now(), c.spentOn()) {
 		out[l.Claim] = l
 	}
 	return out
@@ -75,7 +101,7 @@ func (c *Controller) announce(ctx context.Context, node string, pods []model.Pod
 	}
 }
 
-// tell nominates the node for each of the pods. One that is gone or bound meanwhile needs it no more.
+// tell nominates the node for each of the pods; a node of "" takes their nominations back. One that is gone or bound meanwhile needs it no more.
 func (c *Controller) tell(ctx context.Context, node string, pods []model.Pod) error {
 	if !c.heeded(ctx) {
 		return nil
@@ -145,4 +171,10 @@ func (c *Controller) muteUntil() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.muted
+}
+
+func (c *Controller) spentOn() land.Spent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spent
 }

@@ -49,16 +49,16 @@ type site struct {
 	tell []*model.Pod
 }
 
-// Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it.
-// O(pods × constraints of the planned pods).
-func Decide(w model.World, now time.Time) []Landing {
+// Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it. Pods
+// that are spent for a node are not told of it. O(pods × constraints of the planned pods).
+func Decide(w model.World, now time.Time, spent Spent) []Landing {
 	sites := survey(&w)
 	if len(sites) == 0 {
 		return nil
 	}
 	b := newBoard(&w)
 	for _, s := range sites {
-		s.sort(b)
+		s.sort(b, spent)
 	}
 	var out []Landing
 	for _, s := range sites {
@@ -125,13 +125,21 @@ func survey(w *model.World) []*site {
 // take lists the pods planned for the claim that still wait, and takes them out of idle.
 func take(idle map[model.PodKey]*model.Pod, c *model.Claim) []*model.Pod {
 	var out []*model.Pod
-	for text := range strings.SplitSeq(c.Annotations[place.AnnotationPods], ",") {
-		ns, name, _ := strings.Cut(text, "/")
-		key := model.PodKey{Namespace: ns, Name: name}
+	for _, key := range keys(c.Annotations[place.AnnotationPods]) {
 		if p := idle[key]; p != nil {
 			delete(idle, key)
 			out = append(out, p)
 		}
+	}
+	return out
+}
+
+// keys reads a list of pods as it stands on claims.
+func keys(list string) []model.PodKey {
+	var out []model.PodKey
+	for text := range strings.SplitSeq(list, ",") {
+		ns, name, _ := strings.Cut(text, "/")
+		out = append(out, model.PodKey{Namespace: ns, Name: name})
 	}
 	return out
 }
@@ -156,13 +164,13 @@ func loose(p *model.Pod) bool {
 
 // sort tells the pods that may be bound to the node now from those that may not. Before the node takes pods nobody is told: kube-scheduler
 // forgets a node on which it tried a pod in vain, and then tries every other pod again.
-func (s *site) sort(b *board) {
+func (s *site) sort(b *board, spent Spent) {
 	if !s.ready {
 		return
 	}
 	for _, told := range []bool{true, false} {
 		for _, p := range s.pods {
-			if (p.Promised == s.node.Name) != told || !told && !b.admits(p, s.node) {
+			if (p.Promised == s.node.Name) != told || !told && (spent.has(p, s.node.Name) || !b.admits(p, s.node)) {
 				continue
 			}
 			b.tell(p, s.node)

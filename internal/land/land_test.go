@@ -126,7 +126,7 @@ func TestLandings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := scene()
 			c.change(&w)
-			if got := show(Decide(w, start.Add(c.after))); got != c.want {
+			if got := show(Decide(w, start.Add(c.after), nil)); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
@@ -138,12 +138,12 @@ func TestWhoMustBeTogetherIsToldWhereTheFirstIs(t *testing.T) {
 	for i := range w.Pods {
 		w.Pods[i].PodAffinity = []model.PodTerm{{Key: model.LabelZone, Selector: web(), Namespaces: []string{"d"}}}
 	}
-	if got, want := show(Decide(w, start)), "a hold 100ms tell p-1 p-2\nb hold 100ms tell p-3"; got != want {
+	if got, want := show(Decide(w, start, nil)), "a hold 100ms tell p-1 p-2\nb hold 100ms tell p-3"; got != want {
 		t.Errorf("before the first is bound: got\n%s\nwant\n%s", got, want)
 	}
 	register(&w, 0, 0)
 	w.Pods[0].Node, w.Pods[0].Unschedulable = "na", false
-	if got := Decide(w, start); slices.ContainsFunc(got, func(l Landing) bool { return l.Claim == "b" && len(l.Tell) > 0 }) {
+	if got := Decide(w, start, nil); slices.ContainsFunc(got, func(l Landing) bool { return l.Claim == "b" && len(l.Tell) > 0 }) {
 		t.Errorf("one of them is told of another zone:\n%s", show(got))
 	}
 }

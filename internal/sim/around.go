@@ -23,7 +23,9 @@ func (s *Sim) tick(ctx context.Context) {
 		case <-t.C:
 			s.Store.EndPods()
 			s.replicate()
-			s.schedule()
+			if !s.deaf.Load() {
+				s.schedule()
+			}
 			s.check()
 		}
 	}
@@ -84,6 +86,7 @@ func (s *Sim) replicate() {
 // pod that it tried in vain.
 func (s *Sim) schedule() {
 	o := s.Store.Objects()
+	s.queue.wake(o)
 	free, kept := map[string]model.Resources{}, map[string]model.Resources{}
 	for _, n := range o.Nodes {
 		free[n.Name] = n.Allocatable
@@ -100,7 +103,7 @@ func (s *Sim) schedule() {
 		r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 	}
 	for _, p := range o.Pods {
-		if p.Node != "" || p.Gated || p.Deleting() || p.Terminal {
+		if p.Node != "" || p.Gated || p.Deleting() || p.Terminal || s.queue.aside(p) {
 			continue
 		}
 		if p.Nominated != "" {
@@ -113,6 +116,9 @@ func (s *Sim) schedule() {
 			}
 		}
 		if len(fits) == 0 {
+			if s.cfg.Queue {
+				s.queue.put(p)
+			}
 			if !p.Unschedulable || p.Nominated != "" {
 				s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Unschedulable, p.Nominated = true, "" })
 			}

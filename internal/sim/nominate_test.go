@@ -3,10 +3,14 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/control"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/kube/memkube"
+	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -74,5 +78,78 @@ func TestPodsThatWereToldStayOurs(t *testing.T) {
 		if s.Cloud.Accepted() == bought {
 			t.Error("the pods run, but nothing was bought after their node was lost")
 		}
+	})
+}
+
+// A pod that was tried while its room was kept for another waits aside when that other one runs elsewhere, and being told of its node does not
+// wake it. That the nomination is taken back does.
+func TestAPodThatSleepsWithANominationIsWoken(t *testing.T) {
+	for name, nominate := range map[string]bool{"told by us": true, "told before the feature was switched off": false} {
+		t.Run(name, func(t *testing.T) {
+			Run(t, Config{Settings: control.Settings{Nominate: nominate}, Queue: true}, func(s *Sim) {
+				s.furnish()
+				s.Store.Put(model.Node{Name: "elsewhere", Created: time.Now(), Ready: model.True, Cordoned: true})
+				s.Store.Fail(memkube.OpNominate, 2, kube.Unavailable)
+				s.Scale("inflate", 1, oneCore())
+				node := s.keepItsNode()
+				p := s.Pods("inflate")[0]
+				s.Until("it waits beside a node that takes it", time.Minute, func() bool {
+					o := s.Store.Objects()
+					return len(o.Nodes) == 2 && slices.ContainsFunc(o.Nodes, func(n model.Node) bool { return n.Name == node && admits(n, p) }) && s.queue.aside(p)
+				})
+				s.Store.BindPod(model.PodKey{Namespace: "d", Name: "other"}, "elsewhere")
+				if !nominate {
+					s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Nominated = node })
+				}
+				s.Until("it is told", 5*time.Second, func() bool { return s.Pods("inflate")[0].Nominated == node })
+				if !s.queue.aside(p) {
+					t.Error("being told woke it")
+				}
+				s.Until("it runs", 40*time.Second, s.runs("inflate", 1))
+				if n := s.Cloud.Accepted(); n != 1 {
+					t.Errorf("%d machines were bought for one pod", n)
+				}
+			})
+		})
+	}
+}
+
+// keepItsNode keeps all the room of the first machine for another pod before it takes any, and returns the node's name.
+func (s *Sim) keepItsNode() string {
+	var node model.Node
+	s.Until("its node is there", 2*time.Minute, func() bool {
+		for _, n := range s.Store.Objects().Nodes {
+			if n.ProviderID != "" {
+				node = n
+			}
+		}
+		return node.Name != ""
+	})
+	s.Store.Put(model.Pod{Namespace: "d", Name: "other", Gated: true, Nominated: node.Name, Requests: node.Allocatable})
+	return node.Name
+}
+
+// A nomination that leads to nothing is not made for ever: the pod gets a few turns, and is then left alone.
+func TestAPodIsToldOfANodeAFewTimesOnly(t *testing.T) {
+	Run(t, Config{Settings: control.Settings{Nominate: true}, Queue: true}, func(s *Sim) {
+		s.furnish()
+		s.Scale("inflate", 1, oneCore())
+		s.Until("its node is there", 2*time.Minute, func() bool { return len(s.Store.Objects().Nodes) > 0 })
+		node := s.Store.Objects().Nodes[0].Name
+		s.deaf.Store(true)
+		turns, last := [2]int{}, ""
+		for i := range 1200 {
+			s.Pass(100 * time.Millisecond)
+			now := s.Pods("inflate")[0].Nominated
+			if now == node && last != node {
+				turns[i/600]++
+			}
+			last = now
+		}
+		if turns[0] != land.Turns || turns[1] != 0 || last != "" {
+			t.Errorf("told %d times in the first minute and %d times in the second, and at last of %q", turns[0], turns[1], last)
+		}
+		s.deaf.Store(false)
+		s.Until("it runs", time.Minute, s.runs("inflate", 1))
 	})
 }

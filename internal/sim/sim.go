@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,8 @@ type Config struct {
 	JoinSpread time.Duration
 	// Rand, when given, draws how much later, and the order in which the scheduler looks at pods; by name otherwise.
 	Rand *rand.Rand
+	// Queue lets the scheduler put pods aside that it tried in vain, as kube-scheduler does; off, all are tried all the time.
+	Queue bool
 	// Decide makes the plans instead of the engine; nil = the engine.
 	Decide func(place.Input) place.Plan
 	// Refused is told of plans that the audit refused; nil = nobody.
@@ -56,6 +59,9 @@ type Sim struct {
 	cfg   Config
 	Store *memkube.Store
 	Cloud *memcloud.Cloud
+	queue queue
+	// deaf stops the scheduler: it tries nobody.
+	deaf atomic.Bool
 
 	// mu guards the fields below.
 	mu       sync.Mutex
