@@ -2,7 +2,6 @@ package story
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,37 +10,33 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// landingPatience bounds how long 500 pods may take to run once their machines are bought; they need well under a minute.
-const landingPatience = 4 * time.Minute
+// landingPatience bounds how long 500 pods may take to run once their machines are bought. A busy machine needs a minute; a pod that waits
+// until kube-scheduler flushes its queue needs five.
+const landingPatience = 150 * time.Second
 
-// missed bounds for how many of the 500 pods another machine may be bought when kube-scheduler is told what was planned. Of pods that may go only to some zone, the last
-// may find the room that is left there in pieces that are too small.
-const missed = 10
+// missed bounds for how many of the 500 pods another machine may be bought when kube-scheduler is told what was planned: on two busy cores 2 to 10 were
+// seen. Of pods that may go only to some zone, the last may find the room that is left there in pieces that are too small.
+const missed = 25
 
-// TestLanding lets 500 pods of mixed shapes wait, then opens a pool for them: one plan is made, and the real scheduler must
-// bind the pods to what was bought for them. Without telling kube-scheduler what was planned all of them run as well, on more machines.
+// TestLanding lets 500 pods of mixed shapes wait, then opens a pool for them: one plan is made, kube-scheduler is told of it, and the real one must
+// bind the pods to what was bought for them.
 func TestLanding(t *testing.T) {
-	for _, told := range []bool{true, false} {
-		t.Run(fmt.Sprintf("told=%t", told), func(t *testing.T) {
-			l := up(t, "--boot-time", "0s", "--boot-spread", "3s", "--feature-gates", "nominatedNodes="+strconv.FormatBool(told))
-			planned, again := l.landMixture()
-			nodes := len(l.nodes())
-			t.Logf("%d machines were planned, %d are there; bought for again: %d of 500 pods", planned, nodes, len(again))
-			if told && len(again) > missed {
-				t.Errorf("too many pods did not get the place that was bought for them: %s", strings.Join(again, ", "))
-			}
-			if claims := len(l.claims()); claims != nodes {
-				t.Errorf("%d claims for %d nodes", claims, nodes)
-			}
-			l.do("kubectl", "delete", "deployments", "--all")
-			l.do("kubectl", "delete", "nodepool", "landing", "--wait=false")
-			l.until("nothing is left", 5*time.Minute, l.nothingLeft)
-		})
+	l := up(t, "--boot-time", "0s", "--boot-spread", "3s", "--feature-gates", "nominatedNodes=true")
+	planned, again, more := l.landMixture()
+	l.until("each claim has its node", time.Minute, func() bool { return len(l.claims()) == len(l.nodes()) }) // the last pod may run before
+	t.Logf("%d machines were planned, %d are there; bought for again: %d of 500 pods: %s", planned, len(l.nodes()), len(again), strings.Join(again, ", "))
+	t.Logf("the machines that were not planned at first are for: %s", strings.Join(more, "; "))
+	if len(again) > missed {
+		t.Errorf("too many pods did not get the place that was bought for them: %s", strings.Join(again, ", "))
 	}
+	l.do("kubectl", "delete", "deployments", "--all")
+	l.do("kubectl", "delete", "nodepool", "landing", "--wait=false")
+	l.until("nothing is left", 2*time.Minute, l.nothingLeft)
 }
 
-// landMixture returns how many machines were planned at once, and the pods that more than one was bought for.
-func (l *lab) landMixture() (planned int, again []string) {
+// landMixture returns how many machines were planned at once, the pods that more than one was bought for, and what the machines that were
+// bought later were bought for.
+func (l *lab) landMixture() (planned int, again, more []string) {
 	l.t.Helper()
 	l.apply("general-purpose.yaml")
 	l.remove(pool("general-purpose", nil))
@@ -68,18 +63,25 @@ func (l *lab) landMixture() (planned int, again []string) {
 	l.create(pool("landing", func(p *karpv1.NodePool) {
 		p.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("Never")
 	}))
+	first := map[string]bool{}
 	l.until("a machine is bought for every pod", time.Minute, func() bool {
 		pods := map[string]bool{}
+		clear(first)
 		for _, c := range l.claims() {
+			first[c.Name] = true
 			for pod := range strings.SplitSeq(c.Annotations["karpenter.azure.com/planned-pods"], ",") {
 				pods[pod] = true
 			}
 		}
-		planned = len(l.claims())
 		return len(pods) == total
 	})
 	l.land(landingPatience, func() {}, list...)
-	return planned, l.boughtTwice()
+	for _, c := range l.claims() {
+		if !first[c.Name] {
+			more = append(more, c.Annotations["karpenter.azure.com/planned-pods"])
+		}
+	}
+	return len(first), l.boughtTwice(), more
 }
 
 func unschedulable(p corev1.Pod) bool {
