@@ -71,7 +71,7 @@ func TestDefaults(t *testing.T) {
 		Ports: Ports{Metrics: 8080, Health: 8081},
 		Log:   Log{Level: "info", Outputs: []string{"stdout"}, ErrorOutputs: []string{"stderr"}},
 		Gates: map[string]bool{
-			"CapacityBuffer": false, "NodeOverlay": false, "NodeRepair": false, "NominatedNodes": false, "ReservedCapacity": true,
+			"CapacityBuffer": false, "NodeOverlay": false, "NodeRepair": false, "NominatedNodes": true, "ReservedCapacity": true,
 			"SpotToSpotConsolidation": false, "StaticCapacity": false,
 		},
 		PreferencePolicy: "Respect", MinValuesPolicy: "Strict", IgnoreDRARequests: true, RefusedPlans: RefusedPlansDir,

@@ -247,7 +247,7 @@ func defaultGates() map[string]bool {
 		"CapacityBuffer":          false,
 		"NodeOverlay":             false,
 		"NodeRepair":              false,
-		"NominatedNodes":          false,
+		"NominatedNodes":          true,
 		"ReservedCapacity":        true,
 		"SpotToSpotConsolidation": false,
 		"StaticCapacity":          false,

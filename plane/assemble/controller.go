@@ -57,10 +57,10 @@ func (l *Lab) values() (map[string]any, error) {
 	}, nil
 }
 
-// gates are the features of the autoscaler. A lab is for trying things: every feature that users of Karpenter know and that
+// gates are the features of the autoscaler. A lab is for trying things: every feature that a person can switch on and that
 // acts is on, unless they say otherwise.
 func (l *Lab) gates() map[string]any {
-	out := map[string]any{"staticCapacity": true, "nodeOverlay": true, "capacityBuffer": true}
+	out := map[string]any{"staticCapacity": true, "nodeOverlay": true, "capacityBuffer": true, "nominatedNodes": true}
 	for name, on := range l.opts.Gates {
 		out[name] = on
 	}
