@@ -147,10 +147,7 @@ func (f *filler) build(pt *pattern, ci int) {
 	}
 	market := f.lay.marketOf[ci]
 	lanes := f.lanes[market]
-	f.scores = f.scores[:0]
-	for range lanes {
-		f.scores = append(f.scores, math.MaxFloat64)
-	}
+	f.begin(lanes)
 	for {
 		l, k := f.next(lanes)
 		if l == nil {
@@ -164,6 +161,7 @@ func (f *filler) build(pt *pattern, ci int) {
 				break
 			}
 		}
+		f.moved()
 	}
 	for r, v := range f.choices[ci].room {
 		f.need[r] = v - f.room[r]
@@ -206,10 +204,6 @@ func (f *filler) load(pt *pattern, g, k int) {
 // would use the rest of the room for most worth. What a lane scored when there was more room is taken as the most that it can
 // score now, so only those that may be the best are looked at again.
 func (f *filler) next(lanes []lane) (best *lane, many int) {
-	for r, v := range f.room {
-		f.float[r] = float64(v)
-	}
-	f.puts++
 	for {
 		at, score := -1, 0.0
 		for i, v := range f.scores {
@@ -224,18 +218,40 @@ func (f *filler) next(lanes []lane) (best *lane, many int) {
 		if l.scored == f.puts {
 			return l, max(1, f.room.times(l.size, noCap)/2)
 		}
-		l.scored, f.scores[at] = f.puts, 0
-		if !f.stands(l) && !f.advance(l) {
-			continue // and never again: room only shrinks
-		}
-		times := math.MaxFloat64 // as often as it would go into the room
-		for r, one := range l.inverse {
-			if x := f.float[r] * one; x < times {
-				times = x
-			}
-		}
-		f.scores[at] = float64(f.worth[l.group]) * (times + bonus)
+		f.scores[at] = f.score(l)
 	}
+}
+
+// begin scores all lanes for an empty machine, or one that has what it had before.
+func (f *filler) begin(lanes []lane) {
+	f.scores = f.scores[:0]
+	f.moved()
+	for i := range lanes {
+		f.scores = append(f.scores, f.score(&lanes[i]))
+	}
+}
+
+// moved makes older scores stale: something was put on.
+func (f *filler) moved() {
+	for r, v := range f.room {
+		f.float[r] = float64(v)
+	}
+	f.puts++
+}
+
+// score is what the lane scores now: nothing when none of its groups may go on, and none will, for room only shrinks.
+func (f *filler) score(l *lane) float64 {
+	l.scored = f.puts
+	if !f.stands(l) && !f.advance(l) {
+		return 0
+	}
+	times := math.MaxFloat64 // as often as it would go into the room
+	for r, one := range l.inverse {
+		if x := f.float[r] * one; x < times {
+			times = x
+		}
+	}
+	return float64(f.worth[l.group]) * (times + bonus)
 }
 
 // bonus makes large pods come before small ones that are worth about the same.
