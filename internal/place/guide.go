@@ -7,7 +7,7 @@ import "slices"
 
 const (
 	// How often a guide is corrected by the draft that it led to: the first times always, the others while the budget lasts.
-	minLessons, maxLessons = 2, 6
+	minLessons, maxLessons = 1, 6
 	// closeEnough: a draft at most one part in so many above the bound is not worth more work.
 	closeEnough = 500
 	// shadowSteps is how many ways to split the price of machines between cpu and memory are tried.
@@ -39,7 +39,7 @@ func (p *packer) learned(want []int, budget int) (best *draft, guide []int64) {
 }
 
 // lesson corrects a guide by the draft that it led to. Pods on machines that cost more than their pods are worth were dearer than
-// thought: they go half the way to what they cost there, so that next time they are put where they cost less.
+// thought: they are taken to be worth what they cost there, so that next time they are put where they cost less.
 func (p *packer) lesson(d *draft, worth []int64) []int64 {
 	cost, placed := make([]float64, len(worth)), make([]int, len(worth))
 	for _, b := range d.bins {
@@ -56,7 +56,7 @@ func (p *packer) lesson(d *draft, worth []int64) []int64 {
 	out := slices.Clone(worth)
 	for g, n := range placed {
 		if n > 0 {
-			out[g] = max(1, int64(float64(worth[g])*(1+cost[g]/float64(n))/2))
+			out[g] = max(1, int64(float64(worth[g])*cost[g]/float64(n)))
 		}
 	}
 	return out
