@@ -131,11 +131,19 @@ func (b *buyer) answer(d *deal) {
 	if len(items) == 0 || !s.enough(items) {
 		return
 	}
-	d.requests, d.most, d.options = requests, make(vec, len(s.limits)), make([]Option, len(items))
-	d.items = newSet(len(s.shelf.items))
+	d.requests, d.items = requests, newSet(len(s.shelf.items))
+	for _, i := range items {
+		d.items.add(i)
+	}
+	if old := b.last; old != nil && old.choice == d.choice && slices.Equal(old.items, d.items) && slices.Equal(old.forms, d.forms) && b.single(s, d.forms) {
+		need, allowed := d.need, d.allowed
+		*d = *old
+		d.need, d.allowed, d.requests = need, allowed, requests
+		return
+	}
+	d.most, d.options = make(vec, len(s.limits)), make([]Option, len(items))
 	for k, i := range items {
 		o := s.shelf.items[i].o
-		d.items.add(i)
 		d.options[k] = Option{Key: o.Key(), Price: o.Price}
 		for j, v := range s.cost[i] {
 			d.most[j] = max(d.most[j], v)
@@ -143,6 +151,11 @@ func (b *buyer) answer(d *deal) {
 	}
 	own, d.relaxed = s.lowered(own, items)
 	d.requirements = s.requirements(own, d.options)
+}
+
+// single reports whether no form has alternatives: then what a claim asks for follows from the forms and the options.
+func (b *buyer) single(s *seller, forms []*form) bool {
+	return !slices.ContainsFunc(forms, func(f *form) bool { return len(b.d.lotOf(s, f).terms) != 1 })
 }
 
 // candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'

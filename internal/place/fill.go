@@ -43,7 +43,13 @@ type pattern struct {
 // in the waiting pods. A pattern gets worse as pods run out, never better, so only those are built anew that seem best.
 func (p *packer) fill(want []int, worth []int64) *draft {
 	f := p.newFiller(want, worth)
-	patterns := make([]pattern, len(f.tries))
+	for len(p.scratch) < len(f.tries) {
+		p.scratch = append(p.scratch, pattern{})
+	}
+	patterns := p.scratch[:len(f.tries)]
+	for i := range patterns {
+		patterns[i] = pattern{loads: patterns[i].loads[:0]}
+	}
 	d := &draft{}
 	for {
 		best := -1

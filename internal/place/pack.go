@@ -32,8 +32,9 @@ type packer struct {
 	sizes   []vec // per group
 	kind    []int // per group: position of its form in the sets of choices
 	ties    [][]knot
-	knots   int     // how many different counts ties speak of
-	lay     *layout // made when first asked for
+	knots   int       // how many different counts ties speak of
+	lay     *layout   // made when first asked for
+	scratch []pattern // of the last fill, for the room of its loads
 	choices []choice
 	limits  []vec // per seller: what is left
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.
