@@ -19,6 +19,19 @@ func Decide(in Input) Plan {
 	if len(list) == 0 {
 		return Plan{}
 	}
+	plan := decide(in, list)
+	if in.MinValues == BestEffort && len(plan.Left) > 0 {
+		// What machines with less choice take, of limits or of domains, must not cost others their place.
+		in.MinValues = Strict
+		if strict := decide(in, list); len(strict.Left) < len(plan.Left) {
+			return strict
+		}
+	}
+	return plan
+}
+
+// decide decides about the pods, with and without their wishes.
+func decide(in Input, list []*model.Pod) Plan {
 	in, plain := yielding(in, list, attempt(in, list, noWishes, lessons{}))
 	if in.Preferences == Ignore || !wished(in.World, list) {
 		return plain.plan
