@@ -125,21 +125,11 @@ func survey(w *model.World) []*site {
 // take lists the pods planned for the claim that still wait, and takes them out of idle.
 func take(idle map[model.PodKey]*model.Pod, c *model.Claim) []*model.Pod {
 	var out []*model.Pod
-	for _, key := range keys(c.Annotations[place.AnnotationPods]) {
+	for _, key := range place.PlannedPods(*c) {
 		if p := idle[key]; p != nil {
 			delete(idle, key)
 			out = append(out, p)
 		}
-	}
-	return out
-}
-
-// keys reads a list of pods as it stands on claims.
-func keys(list string) []model.PodKey {
-	var out []model.PodKey
-	for text := range strings.SplitSeq(list, ",") {
-		ns, name, _ := strings.Cut(text, "/")
-		out = append(out, model.PodKey{Namespace: ns, Name: name})
 	}
 	return out
 }

@@ -181,10 +181,8 @@ func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]boo
 func planned(w *model.World) map[model.PodKey]bool {
 	out := map[model.PodKey]bool{}
 	for i := range w.Claims {
-		if text := w.Claims[i].Annotations[place.AnnotationPods]; text != "" {
-			for _, key := range keys(text) {
-				out[key] = true
-			}
+		for _, key := range place.PlannedPods(w.Claims[i]) {
+			out[key] = true
 		}
 	}
 	return out

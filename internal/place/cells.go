@@ -31,7 +31,7 @@ func (d *decision) lotOf(s *seller, f *form) *lot {
 		f.lots = make([]*lot, len(d.sellers))
 	}
 	if f.lots[s.id] == nil {
-		f.lots[s.id] = newLot(s, f, f.size)
+		f.lots[s.id] = newLot(s, f)
 	}
 	return f.lots[s.id]
 }

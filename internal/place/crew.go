@@ -54,18 +54,12 @@ func (m *daemon) among(s *seller, from set, taints []model.Taint) set {
 	if _, bad := model.Untolerated(taints, m.pod.Tolerations); bad {
 		return out
 	}
-	for _, t := range m.terms {
-		if s.conflict(t) == "" {
-			out.or(s.shelf.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
-		}
-	}
-	runs := newSet(len(s.shelf.items))
-	out.each(func(i int) {
+	s.suiting(from, m.terms).each(func(i int) {
 		if canHold(s.shelf.items[i].t, m.pod.Requests) {
-			runs.add(i)
+			out.add(i)
 		}
 	})
-	return runs
+	return out
 }
 
 // canHold reports whether machines of the type have the devices that a daemon asks for; without them it never runs there.

@@ -18,8 +18,8 @@ type lot struct {
 	free require.Set
 }
 
-// newLot asks one seller about one form, and, when size is not nil, about one size. Why there is nothing, a ledger says.
-func newLot(s *seller, g *form, size vec) *lot {
+// newLot asks one seller about one form, and, when the form has one, about its size. Why there is nothing, a ledger says.
+func newLot(s *seller, g *form) *lot {
 	l := &lot{}
 	if s.closed.Why != "" || !g.tolerates(s.pool.Taints) {
 		return l
@@ -37,10 +37,10 @@ func newLot(s *seller, g *form, size vec) *lot {
 			continue
 		}
 		holds := match
-		if size != nil {
+		if g.size != nil {
 			holds = newSet(len(s.shelf.items))
 			match.each(func(i int) {
-				if s.room[i].covers(size) {
+				if s.room[i].covers(g.size) {
 					holds.add(i)
 				}
 			})

@@ -18,7 +18,7 @@ func Moves(w model.World, p Plan) map[string]string {
 		if c.Deleting() {
 			continue
 		}
-		lists[c.Name] = plannedPods(c)
+		lists[c.Name] = PlannedPods(c)
 		if c.ProviderID != "" {
 			byProvider[c.ProviderID] = c.Name
 		}

@@ -81,16 +81,10 @@ func (d *decision) refusal(s *seller, x, g *group) Refusal {
 
 // labels strikes what the pod's node selector and required affinity exclude. Of alternatives, the first says which label it was.
 func (l *ledger) labels(own []require.Set) {
-	fit, bound := newSet(len(l.s.shelf.items)), false
-	for _, t := range own {
-		if l.s.conflict(t) == "" {
-			fit.or(l.s.shelf.filter(l.rest, l.s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
-		}
-		bound = bound || len(t.Keys()) > 0
-	}
-	if len(own) == 0 || !bound {
+	if !slices.ContainsFunc(own, func(t require.Set) bool { return len(t.Keys()) > 0 }) {
 		return
 	}
+	fit := l.s.suiting(l.rest, own)
 	text := func(set) string { return l.s.labelText(own) }
 	for _, k := range own[0].Keys() {
 		gone := l.rest.minus(fit)
@@ -122,13 +116,7 @@ func (s *seller) labelText(own []require.Set) string {
 
 // reach strikes offerings from which the pod's volumes cannot be reached: what suits the selectors, but none of the combinations.
 func (l *ledger) reach(terms, own []require.Set) {
-	fit := newSet(len(l.s.shelf.items))
-	for _, t := range terms {
-		if l.s.conflict(t) == "" {
-			fit.or(l.s.shelf.filter(l.rest, l.s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
-		}
-	}
-	l.strike(model.WhyVolumes, "", l.rest.minus(fit), func(set) string {
+	l.strike(model.WhyVolumes, "", l.rest.minus(l.s.suiting(l.rest, terms)), func(set) string {
 		var where []string
 		for _, t := range terms {
 			where = append(where, t.String())

@@ -136,6 +136,17 @@ func (s *seller) measure(crew crew, d dims) {
 	}
 }
 
+// suiting returns those of the offerings whose labels suit one of a pod's alternatives at least.
+func (s *seller) suiting(from set, terms []require.Set) set {
+	out := newSet(len(s.shelf.items))
+	for _, t := range terms {
+		if s.conflict(t) == "" {
+			out.or(s.shelf.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+		}
+	}
+	return out
+}
+
 // conflict names the first label on which the pool and one term of a pod or daemon cannot agree, whatever the machine;
 // "" when there is none. Labels that machines bring are judged elsewhere, per machine.
 func (s *seller) conflict(t require.Set) string {

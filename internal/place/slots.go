@@ -152,7 +152,7 @@ func nodeSlot(n model.Node, c *model.Claim, crew crew) *measured {
 	}
 	m.labels, m.taints = require.Normalise(labels), taints
 	if c != nil {
-		m.planned = plannedPods(*c)
+		m.planned = PlannedPods(*c)
 	}
 	m.aboard = newSet(len(crew))
 	for i := range crew {
@@ -219,7 +219,7 @@ func claimItems(sh *shelf, c model.Claim) set {
 
 // claimSlot returns a claim in flight as a slot, with the room that it has whatever it becomes; nil when nobody knows.
 func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
-	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: plannedPods(c)}
+	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: PlannedPods(c)}
 	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
 	s.aboard = newSet(len(crew))
 	if s.items.first() < 0 {
@@ -259,9 +259,10 @@ func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
 	return s
 }
 
-func plannedPods(c model.Claim) []model.PodKey {
+// PlannedPods reads AnnotationPods: the pods that the claim was bought for, in the order of the plan. What is no namespace/name is skipped.
+func PlannedPods(c model.Claim) []model.PodKey {
 	var out []model.PodKey
-	for _, s := range strings.Split(c.Annotations[AnnotationPods], ",") {
+	for s := range strings.SplitSeq(c.Annotations[AnnotationPods], ",") {
 		if ns, name, ok := strings.Cut(s, "/"); ok {
 			out = append(out, model.PodKey{Namespace: ns, Name: name})
 		}
