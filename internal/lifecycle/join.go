@@ -36,6 +36,10 @@ func (c *casebook) join() Step {
 			unregistered(model.False, "MultipleNodesFound", "More than one node has the provider id: "+c.nodeNames())...)
 	}
 	n := c.Nodes[0]
+	if n.Deleting() && n.Labels[model.LabelRegistered] == "true" {
+		// We opened it and died before writing that down. It does not come back: the kubelet registered once.
+		return c.delete(model.WhyNodeGone, "the node "+n.Name+" is being deleted")
+	}
 	if n.Deleting() {
 		return c.record(model.WhyNodeGone, "the node "+n.Name+" is being deleted before it registered")
 	}

@@ -105,6 +105,25 @@ func TestDeathAtEveryPointChangesNothing(t *testing.T) {
 	}
 }
 
+// A node that was opened by a life that could not write that down any more is deleted before the next life looks.
+func TestNodeDeletedBeforeItsClaimKnewIt(t *testing.T) {
+	Run(t, Config{}, func(s *Sim) {
+		s.furnish()
+		s.KillAt(control.PointNodePatched)
+		s.Scale("inflate", 1, oneCore())
+		s.Until("the controller dies", 2*time.Minute, func() bool { return s.Killed(control.PointNodePatched) == 1 })
+		node := s.Store.Objects().Nodes[0]
+		if err := s.Store.DeleteNode(t.Context(), node.Name); err != nil {
+			t.Fatal(err)
+		}
+		s.Until("its pod runs elsewhere", 3*time.Minute, func() bool {
+			return s.runs("inflate", 1)() && !slices.ContainsFunc(s.Store.Objects().Nodes, func(n model.Node) bool { return n.Name == node.Name })
+		})
+		s.Scale("inflate", 0, oneCore())
+		s.Until("nothing is left", 5*time.Minute, s.nothingLeft)
+	})
+}
+
 func TestSoldOutSizeIsReplacedInTheSamePass(t *testing.T) {
 	for _, when := range []memcloud.When{memcloud.AtOnce, memcloud.Later} {
 		t.Run(string(when), func(t *testing.T) {
