@@ -25,6 +25,7 @@ const (
 	WhyMatchFields    Why = "match-fields"        // node affinity by field can only name nodes that exist
 	WhyBadSelector    Why = "bad-selector"        // the pod's selector uses an operator or key we may not satisfy
 	WhyAudit          Why = "refused-by-audit"    // the plan was unsound; this is a defect of ours
+	WhyPanic          Why = "planner-panicked"    // no plan could be made with the pod; this is a defect of ours
 	WhyPlanCut        Why = "plan-cut-short"      // the work limit was reached; the next round goes on
 	WhyNoOfferings    Why = "no-offerings"        // the cloud offers nothing for this class (yet)
 	WhyStaticPool     Why = "static-pool"         // pools with a fixed number of replicas take no pending pods

@@ -33,8 +33,11 @@ func (b *bufferStatus) pass(ctx context.Context) time.Duration {
 		return bufferEvery - age
 	}
 	b.last = now
-	room := roomFor(w)
-	var next time.Duration
+	var room map[model.PodKey]buffer.Room
+	next, ok := b.safely(&b.others, "buffer/room", w, func() { room = roomFor(w) })
+	if !ok {
+		return next
+	}
 	for _, x := range w.Buffers {
 		shape := buffer.Resolve(x, w.Templates)
 		if !shape.Ours {

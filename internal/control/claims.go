@@ -8,6 +8,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
@@ -24,8 +25,8 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		}
 	}
 	machines := machinesByClaim(w)
-	landings := c.landings(w)
-	var next time.Duration
+	var landings map[string]land.Landing
+	next, _ := c.safely(&c.promises, opening, w, func() { landings = c.landings(w) })
 	for i := range w.Claims {
 		claim := w.Claims[i]
 		v := lifecycle.View{
@@ -38,7 +39,11 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		case v.Instance != nil: // accepted, but we died before the claim could say so
 			v.Nodes = nodes[v.Instance.ID]
 		}
-		step := lifecycle.Next(v)
+		var step lifecycle.Step
+		if wait, ok := c.safely(&c.claims, claim.Name, w, func() { step = lifecycle.Next(v) }); !ok {
+			next = sooner(next, wait)
+			continue
+		}
 		next = sooner(next, step.After)
 		if step.Do == lifecycle.Wait && len(step.Conditions) == 0 {
 			continue

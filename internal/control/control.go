@@ -76,7 +76,8 @@ type Parts struct {
 	Sweeper cloud.Sweeper
 	// Decide makes the plans; nil = place.Decide. Tests give a broken one.
 	Decide func(place.Input) place.Plan
-	// Refused is told of every plan that our own audit refused, with the picture it was made from. It must not block. nil = nobody.
+	// Refused is told of every plan that our own audit refused, and of every decider that panicked, with the picture that was decided
+	// about. It must not block. nil = nobody.
 	Refused func(evidence.Case)
 	// Version of the controller, for what Refused is told.
 	Version string
@@ -155,8 +156,9 @@ func New(p Parts) (*Controller, error) {
 	}
 	p.Settings = p.Settings.withDefaults()
 	c := &Controller{Parts: p, relist: make(chan struct{}, 1)}
-	for _, t := range []*tasks{&c.claims, &c.drains, &c.others, &c.promises} {
-		t.limit, t.now = p.Settings.Workers, p.Now
+	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises} {
+		t.name = name
+		t.limit, t.now, t.crashed = p.Settings.Workers, p.Now, c.crashed
 	}
 	return c, nil
 }

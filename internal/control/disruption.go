@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 // disruption asks disrupt.Decide which nodes may leave: it marks those chosen, deletes the claims of those that carry the
 // mark and are still right, and takes the mark away from the others. The mark is in the cluster, so a restart carries on.
 func (c *Controller) disruption(ctx context.Context) time.Duration {
-	d := c.decideDisruption()
+	d, wait, ok := c.decideDisruption()
+	if !ok {
+		return wait
+	}
 	c.Observe.Kept(d.Kept)
 	next := d.After
 	for _, m := range d.Moves {
@@ -40,7 +44,11 @@ func (c *Controller) disruption(ctx context.Context) time.Duration {
 
 // leave deletes the claim of a marked node, after one more look: the mark is as old as the last pass.
 func (c *Controller) leave(ctx context.Context, claim string, m disrupt.Move) error {
-	still := slices.ContainsFunc(c.decideDisruption().Moves, func(n disrupt.Move) bool { return n.Marked && slices.Contains(n.Claims, claim) })
+	d, wait, ok := c.decideDisruption()
+	if !ok {
+		return &later{after: wait, err: errors.New("whether the node may still leave is not known: what decides it panicked")}
+	}
+	still := slices.ContainsFunc(d.Moves, func(n disrupt.Move) bool { return n.Marked && slices.Contains(n.Claims, claim) })
 	if !still {
 		return nil
 	}
@@ -49,7 +57,11 @@ func (c *Controller) leave(ctx context.Context, claim string, m disrupt.Move) er
 	return ignore(c.Store.DeleteClaim(ctx, claim), kube.NotFound)
 }
 
-func (c *Controller) decideDisruption() disrupt.Decision {
+// decideDisruption reports false, and when to ask again, when there is no decision.
+func (c *Controller) decideDisruption() (d disrupt.Decision, wait time.Duration, ok bool) {
 	w := c.World.Snapshot()
-	return disrupt.Decide(disrupt.Input{World: w, Now: c.Now(), Expected: place.Expected(w)})
+	wait, ok = c.safely(&c.others, "disrupt/nodes", w, func() {
+		d = disrupt.Decide(disrupt.Input{World: w, Now: c.Now(), Expected: place.Expected(w)})
+	})
+	return d, wait, ok
 }

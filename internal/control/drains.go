@@ -33,7 +33,11 @@ func (c *Controller) draining(ctx context.Context) time.Duration {
 				v.Attachments = append(v.Attachments, a)
 			}
 		}
-		step := drain.Next(v)
+		var step drain.Step
+		if wait, ok := c.safely(&c.drains, n.Name, w, func() { step = drain.Next(v) }); !ok {
+			next = sooner(next, wait)
+			continue
+		}
 		next = sooner(next, step.After)
 		if !step.Prepare && len(step.Remove) == 0 && !(step.Drained && step.Detached) && len(c.drainConditions(v, step)) == 0 {
 			c.Observe.Draining(n, step)

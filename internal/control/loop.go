@@ -19,15 +19,31 @@ type loop struct {
 // settle is how long a loop lets changes gather before it looks: a burst of watch events costs one pass, not hundreds.
 const settle = 15 * time.Millisecond
 
+// A pass that panics is held back like a step that failed: the other loops go on, and the process lives.
+const (
+	crashBase = time.Second
+	crashTop  = time.Minute
+)
+
 func (c *Controller) run(ctx context.Context, l loop) {
 	changed, stop := c.World.Subscribe()
 	defer stop()
+	held := backoff{base: crashBase, top: crashTop}
 	for ctx.Err() == nil {
 		next := l.idle
 		if c.World.IsSynced() {
-			if d := l.pass(ctx); d > 0 {
-				next = min(d, l.idle)
+			err := caught(func() error {
+				if d := l.pass(ctx); d > 0 {
+					next = min(d, l.idle)
+				}
+				return nil
+			})
+			if err != nil {
+				c.crashed(l.name, "", err)
+				sleep(ctx, held.next())
+				continue
 			}
+			held.tries = 0
 		}
 		timer := time.NewTimer(next)
 		select {
@@ -80,8 +96,11 @@ func (e *later) Unwrap() error { return e.err }
 //	idle ──start──▶ busy ──ok────▶ held (echo) ──▶ idle
 //	                     └─error─▶ held (backoff) ─▶ idle
 type tasks struct {
+	name  string
 	limit int
 	now   func() time.Time
+	// crashed is told of steps that panicked; nil = nobody.
+	crashed func(loop, about string, err error)
 
 	// mu guards the fields below.
 	mu   sync.Mutex
@@ -94,6 +113,9 @@ type task struct {
 	busy bool
 	held time.Time
 	wait backoff
+	// What deciding about the key is held back by; see trip.
+	tripped time.Time
+	trips   backoff
 }
 
 // echo is how long a finished step is held back. The mirror normally shows its effect within milliseconds; looking
@@ -112,14 +134,7 @@ const (
 func (t *tasks) start(ctx context.Context, key string, fn func(context.Context) error) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.keys == nil {
-		t.keys = map[string]*task{}
-	}
-	k := t.keys[key]
-	if k == nil {
-		k = &task{wait: backoff{base: retryBase, top: retryTop}}
-		t.keys[key] = k
-	}
+	k := t.key(key)
 	now := t.now()
 	if k.busy || t.busy >= t.limit {
 		return echo
@@ -133,9 +148,52 @@ func (t *tasks) start(ctx context.Context, key string, fn func(context.Context) 
 	t.wg.Add(1)
 	go func() {
 		defer t.wg.Done()
-		t.finish(k, fn(ctx))
+		err := caught(func() error { return fn(ctx) })
+		if t.crashed != nil {
+			t.crashed(t.name, key, err)
+		}
+		t.finish(k, err)
 	}()
 	return 0
+}
+
+// key returns what is known of a key. mu is held.
+func (t *tasks) key(name string) *task {
+	if t.keys == nil {
+		t.keys = map[string]*task{}
+	}
+	k := t.keys[name]
+	if k == nil {
+		k = &task{wait: backoff{base: retryBase, top: retryTop}, trips: backoff{base: crashBase, top: crashTop}}
+		t.keys[name] = k
+	}
+	return k
+}
+
+// tripped returns for how long nothing may be decided about the key.
+func (t *tasks) tripped(name string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.keys[name]; k != nil {
+		return k.tripped.Sub(t.now())
+	}
+	return 0
+}
+
+// trip notes how a decision about the key went: an error holds the next one back, with a doubling delay, which it returns.
+func (t *tasks) trip(name string, err error) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		if k := t.keys[name]; k != nil {
+			k.trips.tries = 0
+		}
+		return 0
+	}
+	k := t.key(name)
+	d := k.trips.next()
+	k.tripped = t.now().Add(d)
+	return d
 }
 
 func (t *tasks) finish(k *task, err error) {
@@ -162,7 +220,7 @@ func (t *tasks) prune(now time.Time) {
 		return
 	}
 	for name, k := range t.keys {
-		if !k.busy && now.Sub(k.held) > forget {
+		if !k.busy && now.Sub(k.held) > forget && now.Sub(k.tripped) > forget {
 			delete(t.keys, name)
 		}
 	}

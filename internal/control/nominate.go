@@ -52,14 +52,23 @@ func (n *nominator) pass(ctx context.Context) time.Duration {
 	}
 	n.last = now
 	w := n.World.Snapshot()
-	back, next := n.patience.Look(w, now)
-	n.mu.Lock()
-	n.spent = n.patience.Spent()
-	n.mu.Unlock()
+	var back []model.Pod
+	var next time.Duration
+	var landings map[string]land.Landing
+	wait, ok := n.safely(&n.promises, telling, w, func() {
+		back, next = n.patience.Look(w, now)
+		n.mu.Lock()
+		n.spent = n.patience.Spent()
+		n.mu.Unlock()
+		landings = n.landings(w)
+	})
+	if !ok {
+		return wait
+	}
 	if len(back) > 0 {
 		next = sooner(next, n.promises.start(ctx, takeBack, func(ctx context.Context) error { return n.takeBack(ctx, back) }))
 	}
-	for _, l := range n.landings(w) {
+	for _, l := range landings {
 		if len(l.Tell) > 0 {
 			next = sooner(next, tellAgain)
 			next = sooner(next, n.promises.start(ctx, l.Claim, func(ctx context.Context) error { return n.tell(ctx, l.Node, l.Tell) }))
@@ -68,8 +77,12 @@ func (n *nominator) pass(ctx context.Context) time.Duration {
 	return next
 }
 
-// takeBack is the key of the step that takes nominations back; no claim has a name with a slash.
-const takeBack = "take/back"
+// Keys of promises that are about no single claim; no claim has a name with a slash.
+const (
+	takeBack = "take/back"     // the step that takes nominations back
+	opening  = "land/open"     // deciding who is told of a node before it opens
+	telling  = "land/nominate" // deciding who is told of a node that is open
+)
 
 // takeBack takes the nominations of the pods away, which makes kube-scheduler try them, and all that wait, again.
 func (n *nominator) takeBack(ctx context.Context, pods []model.Pod) error {
@@ -109,7 +122,7 @@ func (c *Controller) tell(ctx context.Context, node string, pods []model.Pod) er
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(nominators)
 	for _, p := range pods {
-		g.Go(func() error {
+		g.Go(c.shielded("nominate", func() error {
 			err := c.Store.Nominate(ctx, kube.Nomination{Pod: p.Key(), UID: p.UID, Node: node})
 			switch kube.CodeOf(err) {
 			case kube.NotFound, kube.Invalid:
@@ -118,7 +131,7 @@ func (c *Controller) tell(ctx context.Context, node string, pods []model.Pod) er
 				c.mute("the API server does not let us: " + err.Error())
 			}
 			return err
-		})
+		}))
 	}
 	return g.Wait()
 }

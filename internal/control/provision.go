@@ -23,6 +23,7 @@ type provisioner struct {
 	seen   map[string]bool // UIDs of pods that were waiting at the last look
 	last   time.Time       // when the last plan was made
 	about  uint64          // fingerprint of what it was made from
+	sieve  sieve
 }
 
 // How soon a plan is made again while pods wait: soon when what a plan is made from has changed (the machine that the last
@@ -112,10 +113,7 @@ func (p *provisioner) fresh(w model.World) int {
 
 func (p *provisioner) plan(ctx context.Context, w model.World) {
 	began := p.Now()
-	plan, sound := p.decide(w)
-	if !sound {
-		return
-	}
+	plan := p.decide(w)
 	real := told(plan)
 	p.Observe.Planned(real, p.Now().Sub(began))
 	p.Mark(PointPlanned)
@@ -124,43 +122,18 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	p.Observe.Leftovers(w.Pods, real.Left)
 }
 
-// decide makes a plan and has it audited. An unsound plan is a defect of ours and is never carried out. So that one pod
-// which we misjudge does not keep all others waiting, the pods that ask nothing of other pods are then planned alone; the
-// rest waits and is told so.
-func (p *provisioner) decide(w model.World) (place.Plan, bool) {
-	in := place.Input{World: w, Preferences: p.Settings.Preferences, MinValues: p.Settings.MinValues}
-	plan := p.Decide(in)
-	if p.sound(in, plan) {
-		return plan, true
-	}
-	var rest []place.Leftover
-	for _, x := range place.Waiting(w) {
-		if place.Alone(x) {
-			in.Pods = append(in.Pods, x)
-			continue
-		}
-		rest = append(rest, place.Leftover{Pod: x.Key(), Why: model.WhyAudit, Detail: "the plan for pods that depend on each other was unsound and was thrown away; this is a defect of the controller"})
-	}
-	if len(in.Pods) == 0 || len(rest) == 0 {
-		return plan, false
-	}
-	plan = p.Decide(in)
-	if !p.sound(in, plan) {
-		return plan, false
-	}
-	plan.Left = append(plan.Left, rest...)
-	return plan, true
-}
-
 // sound audits a plan, and says so to whoever may mend it when it is not.
 func (c *Controller) sound(in place.Input, plan place.Plan) bool {
 	findings := audit.Check(in.World, plan)
-	if len(findings) == 0 {
-		return true
+	if len(findings) > 0 {
+		c.refuse(in, plan, findings)
 	}
+	return len(findings) == 0
+}
+
+func (c *Controller) refuse(in place.Input, plan place.Plan, findings []audit.Finding) {
 	c.Observe.PlanRefused(plan, findings)
 	c.Refused(evidence.Case{World: in.World, Preferences: in.Preferences, MinValues: in.MinValues, Plan: plan, Findings: findings, At: c.Now(), Version: c.Version})
-	return false
 }
 
 // writers bounds how many claims of a plan are written at the same time. The machines of one plan should come together: those that
@@ -186,9 +159,9 @@ func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
 	var g errgroup.Group
 	g.SetLimit(writers)
 	for _, o := range orders(w, plan) {
-		g.Go(func() error { p.write(ctx, o, pods); return nil })
+		g.Go(p.shielded("provision", func() error { p.write(ctx, o, pods); return nil }))
 	}
-	_ = g.Wait() // no step returns an error
+	_ = g.Wait() // each step has told what went wrong
 }
 
 // orders names the claims of a plan. A name that the picture shows belongs to a claim that could not take these pods (it is on its way
@@ -246,15 +219,15 @@ func (p *provisioner) move(ctx context.Context, w model.World, plan place.Plan) 
 		if !ok {
 			continue
 		}
-		g.Go(func() error {
+		g.Go(p.shielded("provision", func() error {
 			patch := kube.ClaimPatch{UID: c.UID, Annotations: map[string]string{place.AnnotationPods: list}}
 			if err := p.patchClaim(ctx, c.Name, patch); err != nil {
 				p.Log.Error(err, "could not write down which pods go to a claim now; will plan again", "NodeClaim", c.Name)
 			}
 			return nil
-		})
+		}))
 	}
-	_ = g.Wait() // no step returns an error
+	_ = g.Wait() // each step has told what went wrong
 }
 
 func poolAndClass(w model.World, name string) (model.Pool, model.Class, bool) {

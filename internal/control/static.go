@@ -34,7 +34,11 @@ func (c *staticKeeper) pass(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
 	var next time.Duration
 	for _, pool := range w.Pools {
-		d := static.Decide(w, pool)
+		var d static.Decision
+		if wait, ok := c.safely(&c.others, "static/"+pool.Name, w, func() { d = static.DecideWith(c.Decide, w, pool) }); !ok {
+			next = sooner(next, wait)
+			continue
+		}
 		if d.Why != "" {
 			c.Observe.StaticHeldBack(pool, d)
 		}

@@ -2,7 +2,7 @@
 //
 // A plan that our own audit refuses is a defect of ours, and when somebody looks the cluster is not the same any more. So the
 // picture, the plan and what is wrong with it are written down as a scenario, which `karpenter simulate` reads back: it shows the same
-// findings, and what is planned today. The package neither judges plans (audit does) nor tells anybody (observe does).
+// findings, and what is planned today. A decider that panicked has made no plan; then the picture alone is written. The package neither judges plans (audit does) nor tells anybody (observe does).
 //
 // A plan stands in a scenario as lines of its own beside the notation of worldtext:
 //
@@ -26,22 +26,36 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Case is one refusal.
+// Case is one refusal, or one panic.
 type Case struct {
 	World       model.World
 	Preferences place.Preferences // that the plan was made with
 	MinValues   place.MinValues   // likewise
 	Plan        place.Plan
-	Findings    []audit.Finding // not empty
+	Findings    []audit.Finding // not empty, unless there is a Crash
+	Crash       *Crash          // of a decider that looked at World; Plan is empty then
 	At          time.Time
 	Version     string // of the controller
 }
+
+// Crash is a panic that was survived.
+type Crash struct {
+	Message string // what was panicked with
+	Site    string // the function and line that panicked; "" = not known
+	Stack   string // of the goroutine, as the Go runtime writes it
+}
+
+// crashed is the rule that a panic breaks.
+const crashed = "panic"
 
 // maxFindings bounds how many findings the head of a case names; the rest is counted, and simulate finds them again.
 const maxFindings = 20
 
 // Rules are the broken rules, each once, sorted. Two cases with the same rules are taken for the same defect.
 func (c Case) Rules() []string {
+	if c.Crash != nil {
+		return []string{crashed}
+	}
 	broken := map[string]bool{}
 	for _, f := range c.Findings {
 		broken[string(f.Rule)] = true
@@ -53,9 +67,18 @@ func (c Case) Rules() []string {
 // Karpenter's own are left out, because anything may stand in those. O(size of the world), about 200 bytes per pod.
 func (c Case) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The controller made this plan and refused it: it breaks %s.\n", strings.Join(c.Rules(), ", "))
+	if c.Crash != nil {
+		fmt.Fprintf(&b, "# The controller panicked over this picture: %s\n", oneLine(c.Crash.Message))
+	} else {
+		fmt.Fprintf(&b, "# The controller made this plan and refused it: it breaks %s.\n", strings.Join(c.Rules(), ", "))
+	}
 	b.WriteString("# That is a defect of the controller: please report it with this file. No secrets are in it, but the names of pods, nodes and labels.\n")
 	fmt.Fprintf(&b, "# Version %s, %s. To see what is wrong, and what would be planned now: karpenter simulate FILE\n", c.Version, c.At.UTC().Format(time.RFC3339))
+	if c.Crash != nil {
+		for line := range strings.Lines(c.Crash.Stack) {
+			b.WriteString("#   " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
 	b.WriteString("\nsimulate pending=unschedulable")
 	if c.Preferences != "" {
 		fmt.Fprintf(&b, " preferences=%s", c.Preferences)
@@ -64,6 +87,10 @@ func (c Case) Text() string {
 		fmt.Fprintf(&b, " min-values=%s", c.MinValues)
 	}
 	b.WriteString("\n" + worldtext.Print(withoutNotes(c.World)))
+	if c.Crash != nil {
+		fmt.Fprintf(&b, "----\npanic at %s: %s\n", c.Crash.Site, oneLine(c.Crash.Message))
+		return b.String()
+	}
 	printPlan(&b, c.Plan)
 	b.WriteString("----\n")
 	for i, f := range c.Findings {
@@ -75,6 +102,9 @@ func (c Case) Text() string {
 	}
 	return b.String()
 }
+
+// oneLine keeps a message within the comment, or the answer, that it stands in.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // withoutNotes returns the world without annotations that are not ours.
 func withoutNotes(w model.World) model.World {

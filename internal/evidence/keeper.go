@@ -84,6 +84,9 @@ func fileName(c Case) string {
 	rules := c.Rules()
 	h := fnv.New32a()
 	fmt.Fprintln(h, c.Version, rules)
+	if c.Crash != nil {
+		fmt.Fprintln(h, c.Crash.Site)
+	}
 	const named = 3
 	return fmt.Sprintf("%s%s-%08x%s", prefix, strings.Join(rules[:min(named, len(rules))], "+"), h.Sum32(), suffix)
 }

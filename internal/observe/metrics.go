@@ -8,6 +8,7 @@ type Metrics struct {
 	planSeconds                                      prometheus.Histogram
 	queueDepth, unschedulable, ignored               prometheus.Gauge
 	planRefused, watchLost                           prometheus.Counter
+	panics                                           *prometheus.CounterVec
 	claimsCreated, claimsDisrupted, claimsTerminated *prometheus.CounterVec
 	claimTermination                                 *prometheus.HistogramVec
 	nodesCreated, nodesTerminated, nodesDrained      *prometheus.CounterVec
@@ -54,6 +55,9 @@ func NewMetrics(reg prometheus.Registerer, version string) (*Metrics, error) {
 		poolLimit:   gauge("nodepools", "limit", "Limit of a NodePool, by resource.", "nodepool", "resource_type"),
 		poolUsage:   gauge("nodepools", "usage", "What a NodePool's nodes add up to, by resource.", "nodepool", "resource_type"),
 	}
+	// The name is the one under which every controller made with controller-runtime counts them, and alerts ask for them.
+	m.panics = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_panics_total", Help: "Panics, by controller: defects of ours that were survived."}, []string{"controller"})
+	all = append(all, m.panics)
 	m.planSeconds = histogram("scheduler", "scheduling_duration_seconds", "Seconds spent on one plan.").WithLabelValues().(prometheus.Histogram)
 	m.queueDepth = gauge("scheduler", "queue_depth", "Pods waiting to be planned for.").WithLabelValues()
 	m.unschedulable = gauge("scheduler", "unschedulable_pods_count", "Pods that no pool can take.").WithLabelValues()

@@ -83,18 +83,24 @@ func (r *Recorder) PlanRefused(p place.Plan, findings []audit.Finding) {
 	r.log.Error(nil, "an unsound plan was refused; please report this", "findings", list(said, maxFindings), "purchases", len(p.Buy))
 }
 
+// Crashed tells that a loop panicked, over one object when about names one. It was survived, and is tried again later.
+func (r *Recorder) Crashed(loop, about string, e evidence.Crash) {
+	r.metrics.panics.WithLabelValues(loop).Inc()
+	r.log.Error(nil, "panicked, and goes on without; please report this", "controller", loop, "about", about, "panic", e.Message, "at", e.Site, "stack", e.Stack)
+}
+
 // maxFindings bounds how much one log line says; a file has the rest.
 const maxFindings = 5
 
-// PlanKept tells where the picture of an unsound plan was written down, or why it was not.
+// PlanKept tells where the picture of an unsound plan, or of a panic, was written down, or why it was not.
 func (r *Recorder) PlanKept(o evidence.Outcome) {
 	if o.Err != nil {
 		r.metrics.plansKept.WithLabelValues("failed").Inc()
-		r.log.Error(o.Err, "the picture of an unsound plan could not be written down; --refused-plans-dir says where")
+		r.log.Error(o.Err, "the picture of a defect could not be written down; --refused-plans-dir says where")
 		return
 	}
 	r.metrics.plansKept.WithLabelValues("written").Inc()
-	r.log.Error(nil, "the picture of an unsound plan was written down; please report it. See what is wrong with it: karpenter simulate FILE", "file", o.Path)
+	r.log.Error(nil, "the picture of a defect was written down; please report it. See what is wrong: karpenter simulate FILE", "file", o.Path)
 }
 
 // ClaimCreated tells of a new claim.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -46,6 +47,17 @@ func (e *Unsound) Error() string {
 	return b.String()
 }
 
+// Panicked is the error for an engine that panicked over the input: a defect of ours.
+type Panicked struct {
+	Message string
+	Stack   string
+}
+
+// Error says so, with the stack, which is what a report needs.
+func (e *Panicked) Error() string {
+	return "the engine panicked: " + e.Message + "\na controller would leave out the pods that it cannot plan for; this is a defect of ours, please report it with the input\n" + e.Stack
+}
+
 // findings prints one finding per line, each after a line break.
 func findings(list []audit.Finding) string {
 	var b strings.Builder
@@ -60,10 +72,18 @@ func findings(list []audit.Finding) string {
 }
 
 // Decide asks the deciders that the controller asks, with the same limits, audits their answer, and bounds its price. The
-// error is *Unsound. A plan that the question holds is audited, too.
-func Decide(q Question) (Answer, error) {
+// error is *Unsound or *Panicked. A plan that the question holds is audited, too.
+func Decide(q Question) (Answer, error) { return ask(place.Decide, q) }
+
+// ask is Decide with an engine of the caller's.
+func ask(engine func(place.Input) place.Plan, q Question) (a Answer, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &Panicked{fmt.Sprint(v), string(debug.Stack())}
+		}
+	}()
 	w := q.World
-	a := Answer{World: w, Notes: q.Notes, Plan: place.Decide(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues}), HoldsPlan: q.Refused != nil}
+	a = Answer{World: w, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues}), HoldsPlan: q.Refused != nil}
 	if a.HoldsPlan {
 		a.Refused = audit.Check(w, *q.Refused)
 	}
@@ -71,7 +91,7 @@ func Decide(q Question) (Answer, error) {
 		return a, &Unsound{f}
 	}
 	for _, p := range w.Pools {
-		d := static.Decide(w, p)
+		d := static.DecideWith(engine, w, p)
 		if f := audit.Check(d.Asked, d.Plan); len(d.Create) > 0 && len(f) > 0 {
 			return a, &Unsound{f}
 		}
