@@ -237,11 +237,9 @@ func (d *decision) ask(tier []*seller) {
 // maxTries bounds how often a tier is packed again after machines had to be given up for want of choice.
 const maxTries = 4
 
-// tier packs what still waits into machines of pools of one weight, and returns how many machines had to be given up.
-func (d *decision) tier(tier []*seller) int {
-	var groups []*group
-	var want []int
-	p := &packer{steps: d.steps}
+// packing sets up the packing of what still waits into machines of pools of one weight; there are no choices when they sell nothing to them.
+func (d *decision) packing(tier []*seller) (p *packer, want []int, groups []*group) {
+	p = &packer{steps: d.steps}
 	for _, g := range d.buying {
 		sold := false
 		for _, s := range tier { // all of them are asked: packing looks at the answers
@@ -251,15 +249,20 @@ func (d *decision) tier(tier []*seller) int {
 			groups, want, p.sizes = append(groups, g), append(want, g.waiting()), append(p.sizes, g.size)
 		}
 	}
-	if len(groups) == 0 {
-		return 0
-	}
-	kinds := p.classify(groups)
-	if p.choices = newChoices(tier, kinds); len(p.choices) == 0 {
-		return 0
+	if len(groups) > 0 {
+		p.choices = newChoices(tier, p.classify(groups))
 	}
 	for _, s := range d.sellers {
 		p.limits = append(p.limits, s.left.clone())
+	}
+	return p, want, groups
+}
+
+// tier packs what still waits into machines of pools of one weight, and returns how many machines had to be given up.
+func (d *decision) tier(tier []*seller) int {
+	p, want, groups := d.packing(tier)
+	if len(p.choices) == 0 {
+		return 0
 	}
 	best := p.draft(want, groups)
 	if best.missed > 0 {

@@ -125,9 +125,8 @@ const (
 	thorough = 400_000 // for the exact search where there are few pods
 	fewPods  = 600     // pods of which the exact search gets half of that
 	learn    = 10_000  // for learning what pods are worth, beyond the first lessons
-	// greedyShare is the part of the budget that the packing users know may take. It suffices for some ten thousand pods; where it
-	// does not, ours is not judged by it.
-	greedyShare = 8
+	// greedyShare is the part of the budget that the packing users know may take: several times what it takes for the largest inputs.
+	greedyShare = 2
 	polish      = 5_000 // for making one draft cheaper
 )
 
