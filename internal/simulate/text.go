@@ -162,7 +162,7 @@ func fieldWords() []string {
 	return []string{"cpu", "memory", "ephemeral-storage", "pods", "zones", "price", "spot", "sold-out", "family", "class", "weight", "taint",
 		"startup-taint", "req", "replicas", "not-ready", "deleting", "expire", "grace", "pool", "type", "zone", "capacity-type", "cordoned",
 		"initialized", "provider-id", "created", "node", "is", "ns", "affinity", "tolerate", "needs", "waiting", "gated", "terminal",
-		"terminating", "mirror", "daemon", "critical", "priority", "allowed", "spread", "near", "apart", "prefer-node", "prefer-near",
+		"terminating", "mirror", "daemon", "critical", "priority", "allowed", "spread", "near", "apart", "no-label", "prefer-node", "prefer-near",
 		"prefer-apart", "port", "volume"}
 }
 

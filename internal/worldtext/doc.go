@@ -35,7 +35,8 @@
 //
 // A pod line with xN stands for N pods named name-0 … name-N-1. A pod without node= waits for a node unless gated, terminal or
 // unjudged (kube-scheduler has not looked at it yet). A type line with for= is what that one pool is sold instead of what its class is.
-// In values %2C stands for a comma, and so on for every byte that would be taken for something else; %e alone is the empty value.
+// Types and nodes have the labels of their names, of amd64 and of linux, claims that of their pool; no-label=KEY,… takes them away.
+// In values and names %2C stands for a comma, and so on for every byte that would be taken for something else; %e alone is the empty value.
 // Every pod asks for one pod slot. Types, pools and claims without class= belong to class "default", which need
 // not be written. Zones are written as in labels; zone 0 is the regional one. Times are offsets from Epoch.
 package worldtext

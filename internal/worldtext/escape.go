@@ -56,12 +56,37 @@ func unescape(s string) string {
 // inValues are the bytes that separate values, or what stands around them, somewhere.
 const inValues = ",;:|=!"
 
+// word is escape that has a word for nothing, too.
+func word(s, also string) string {
+	if s == "" {
+		return emptyValue
+	}
+	return escape(s, also)
+}
+
+// unword is unescape for what word wrote.
+func unword(s string) string {
+	if s == emptyValue {
+		return ""
+	}
+	return unescape(s)
+}
+
+// inStead escapes the first byte of a name that would be read as a word with a meaning of its own.
+func inStead(s string) string { return fmt.Sprintf("%%%02X", s[0]) + escape(s[1:], inNames) }
+
+// inNames are the bytes that end a name somewhere.
+const inNames = "<>" + inValues
+
+// at writes a zone and a capacity type as part of a field's name.
+func at(zone, capacityType string) string {
+	return word(zone, "/"+inNames) + "/" + escape(capacityType, inNames)
+}
+
 func escapeAll(list []string, sep string) string {
 	out := make([]string, len(list))
 	for i, v := range list {
-		if out[i] = escape(v, inValues); v == "" {
-			out[i] = emptyValue
-		}
+		out[i] = word(v, inValues)
 	}
 	return strings.Join(out, sep)
 }
@@ -69,9 +94,7 @@ func escapeAll(list []string, sep string) string {
 func unescapeAll(s, sep string) []string {
 	out := strings.Split(s, sep)
 	for i, v := range out {
-		if out[i] = unescape(v); v == emptyValue {
-			out[i] = ""
-		}
+		out[i] = unword(v)
 	}
 	return out
 }

@@ -19,20 +19,9 @@ func (b *builder) class(f *fields) {
 
 func (b *builder) instanceType(f *fields) {
 	class := f.one("class", "default")
-	t := model.InstanceType{Name: f.name, Family: f.one("family", f.name[:1])}
-	t.Labels = f.under("label.")
-	if t.Labels == nil {
-		t.Labels = map[string]string{}
-	}
-	t.Labels[model.LabelInstanceType] = f.name
-	setDefault(t.Labels, model.LabelArch, "amd64")
-	setDefault(t.Labels, model.LabelOS, "linux")
-	for k, v := range f.under("either.") {
-		if t.Either == nil {
-			t.Either = map[string][]string{}
-		}
-		t.Either[k] = strings.Split(v, ",") // under has taken the escapes away
-	}
+	t := model.InstanceType{Name: f.name, Family: f.text("family", f.name[:min(1, len(f.name))])}
+	t.Labels = f.labels(typeLabels(f.name))
+	t.Either = f.either()
 	t.Capacity, t.Allocatable = f.machine()
 	t.AttachLimits = f.attach()
 	soldOut := map[string]bool{}
@@ -42,19 +31,19 @@ func (b *builder) instanceType(f *fields) {
 	extra := f.under("olabel.")
 	own, supply := f.under("price."), f.under("supply.")
 	prices := map[string]string{model.OnDemand: f.one("price", ""), model.Spot: f.one("spot", "")}
-	zones := strings.Split(f.one("zones", "1"), ",")
+	zones := unescapeAll(f.one("zones", "1"), ",")
 	for _, z := range zones {
 		for _, ct := range []string{model.OnDemand, model.Spot, model.Reserved} {
-			price := cmp.Or(own[z+"/"+ct], prices[ct])
+			price := cmp.Or(own[at(z, ct)], prices[ct])
 			if price == "" {
 				continue
 			}
 			o := model.OfferingKey{Type: t.Name, Zone: z, CapacityType: ct}
 			t.Offerings = append(t.Offerings, f.offering(o, price, soldOut, extra))
-			if s, ok := supply[z+"/"+ct]; ok {
+			if s, ok := supply[at(z, ct)]; ok {
 				n, err := strconv.ParseInt(s, 10, 64)
 				if err != nil {
-					f.fail("supply.%s/%s: %w", z, ct, err)
+					f.fail("supply.%s: %w", at(z, ct), err)
 				}
 				t.Offerings[len(t.Offerings)-1].Supply = &n
 			}
@@ -78,15 +67,15 @@ func (f *fields) offering(k model.OfferingKey, price string, soldOut map[string]
 	if err != nil {
 		f.fail("price: %w", err)
 	}
-	at := k.Zone + "/" + k.CapacityType
+	where := at(k.Zone, k.CapacityType)
 	o := model.Offering{Type: k.Type, Zone: k.Zone, CapacityType: k.CapacityType, Price: model.Dollars(p),
-		Available: !soldOut[at] && !soldOut["all"],
+		Available: !soldOut[where] && !soldOut["all"],
 		Labels:    map[string]string{model.LabelZone: k.Zone, model.LabelCapacityType: k.CapacityType}}
 	if !o.Available {
 		o.Unavailable = "sold out"
 	}
 	for k, v := range extra {
-		if k, ok := strings.CutPrefix(k, at+"."); ok {
+		if k, ok := strings.CutPrefix(k, unescape(where)+"."); ok {
 			o.Labels[k] = v
 		}
 	}
@@ -106,16 +95,44 @@ func (f *fields) machine() (capacity, alloc model.Resources) {
 	less := f.resources("alloc.")
 	for _, w := range f.words {
 		if n, ok := strings.CutPrefix(w[0], "alloc."); ok {
+			n = unescape(n)
 			alloc = alloc.With(n, less.Get(n))
 		}
 	}
 	return capacity, alloc
 }
 
-func setDefault(m map[string]string, k, v string) {
-	if _, ok := m[k]; !ok {
-		m[k] = v
+// typeLabels are the labels that every type has unless something else is said.
+func typeLabels(name string) map[string]string {
+	return map[string]string{model.LabelInstanceType: name, model.LabelArch: "amd64", model.LabelOS: "linux"}
+}
+
+// nodeLabels are the labels that every node has unless something else is said.
+func nodeLabels(name string) map[string]string {
+	return map[string]string{model.LabelHostname: name, model.LabelArch: "amd64", model.LabelOS: "linux"}
+}
+
+// claimLabels are the labels that every claim has unless something else is said.
+func claimLabels(pool string) map[string]string {
+	if pool == "" {
+		return nil
 	}
+	return map[string]string{model.LabelPool: pool}
+}
+
+// either reads the labels that a buyer may choose. Its values are apart from each other before they are unescaped.
+func (f *fields) either() map[string][]string {
+	var out map[string][]string
+	for i, w := range f.words {
+		if k, ok := strings.CutPrefix(w[0], "either."); ok {
+			f.used[i] = true
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[unescape(k)] = unescapeAll(w[1], ",")
+		}
+	}
+	return out
 }
 
 func (b *builder) pool(f *fields) {
@@ -126,7 +143,7 @@ func (b *builder) pool(f *fields) {
 		Taints: f.taints("taint"), StartupTaints: f.taints("startup-taint"), Requirements: f.requirements(),
 		ExpireAfter: f.duration("expire"), TerminationGracePeriod: f.duration("grace"),
 		Policy:           model.ConsolidationPolicy(f.one("policy", string(model.WhenEmptyOrUnderutilized))),
-		ConsolidateAfter: f.duration("consolidate-after"), Hash: f.one("hash", ""), HashVersion: f.one("hash-version", ""),
+		ConsolidateAfter: f.duration("consolidate-after"), Hash: f.text("hash", ""), HashVersion: f.text("hash-version", ""),
 	}
 	if s := f.one("replicas", ""); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -149,21 +166,15 @@ func (b *builder) pool(f *fields) {
 }
 
 func (b *builder) node(f *fields) {
-	n := model.Node{Name: f.name, UID: "node-" + f.name, ProviderID: f.one("provider-id", "cloud:///"+f.name),
+	n := model.Node{Name: f.name, UID: "node-" + f.name, ProviderID: f.text("provider-id", "cloud:///"+f.name),
 		Created: f.when("created"), Taints: f.taints("taint"), Cordoned: f.flag("cordoned"), Ready: model.True,
-		Annotations: f.under("annotation."), Labels: f.under("label.")}
-	if n.Labels == nil {
-		n.Labels = map[string]string{}
-	}
-	setDefault(n.Labels, model.LabelHostname, f.name)
+		Annotations: f.under("annotation."), Labels: f.labels(nodeLabels(f.name))}
 	for field, label := range map[string]string{"pool": model.LabelPool, "type": model.LabelInstanceType, "zone": model.LabelZone,
 		"capacity-type": model.LabelCapacityType} {
 		if v := f.one(field, ""); v != "" {
 			n.Labels[label] = v
 		}
 	}
-	setDefault(n.Labels, model.LabelArch, "amd64")
-	setDefault(n.Labels, model.LabelOS, "linux")
 	if f.flag("initialized") {
 		n.Labels[model.LabelRegistered], n.Labels[model.LabelInitialized] = "true", "true"
 	}
@@ -179,20 +190,17 @@ func (b *builder) node(f *fields) {
 }
 
 func (b *builder) claim(f *fields) {
-	c := model.Claim{Name: f.name, UID: "claim-" + f.name, Pool: f.one("pool", ""), Class: Ref(f.one("class", "default")),
-		NodeName: f.one("node", ""), ProviderID: f.one("provider-id", ""), Requirements: f.requirements(),
+	pool := f.one("pool", "")
+	c := model.Claim{Name: f.name, UID: "claim-" + f.name, Pool: pool, Class: Ref(f.one("class", "default")),
+		NodeName: f.one("node", ""), ProviderID: f.text("provider-id", ""), Requirements: f.requirements(),
 		Requests: f.resources("requests."), Taints: f.taints("taint"), StartupTaints: f.taints("startup-taint"),
-		Created: f.when("created"), LastPodEvent: f.when("pod-event"), Labels: f.under("label."), Annotations: f.under("annotation."),
+		Created: f.when("created"), LastPodEvent: f.when("pod-event"), Labels: f.labels(claimLabels(pool)), Annotations: f.under("annotation."),
 		Finalizers: []string{model.Finalizer}, ExpireAfter: f.duration("expire"), TerminationGracePeriod: f.duration("grace")}
-	if c.NodeName != "" && c.ProviderID == "" {
+	if c.NodeName != "" && !f.has("provider-id") {
 		c.ProviderID = "cloud:///" + c.NodeName
 	}
 	if c.Pool != "" {
 		c.PoolUID = "pool-" + c.Pool
-		if c.Labels == nil {
-			c.Labels = map[string]string{}
-		}
-		c.Labels[model.LabelPool] = c.Pool
 	}
 	if f.flag("deleting") {
 		c.DeletedAt = Epoch()
@@ -236,7 +244,7 @@ func (f *fields) pod(name, ns string) model.Pod {
 	p := model.Pod{Name: name, Namespace: f.one("ns", ns), Node: f.one("node", ""), Created: f.when("created"), Labels: f.under("label."),
 		Requests: f.resources(""), NodeSelector: f.under("select."), Gated: f.flag("gated"), Terminal: f.flag("terminal"),
 		Mirror: f.flag("mirror"), DaemonSet: f.flag("daemon"), Critical: f.flag("critical"), Priority: int32(f.int("priority", 0)),
-		DoNotDisrupt: f.one("do-not-disrupt", ""), GraceSeconds: f.int("grace-seconds", 30), PodReady: !f.flag("not-ready")}
+		DoNotDisrupt: f.text("do-not-disrupt", ""), GraceSeconds: f.int("grace-seconds", 30), PodReady: !f.flag("not-ready")}
 	p.UID = "pod-" + p.Namespace + "-" + p.Name
 	if p.Requests.Pods == 0 {
 		p.Requests.Pods = 1
@@ -290,7 +298,7 @@ func (f *fields) requirement(s string) model.Requirement {
 		f.fail("requirement %q: want key:Operator[:values[:min]]", s)
 		return model.Requirement{}
 	}
-	r := model.Requirement{Key: parts[0], Op: model.Operator(parts[1])}
+	r := model.Requirement{Key: unescape(parts[0]), Op: model.Operator(parts[1])}
 	if len(parts) > 2 && parts[2] != "" {
 		r.Values = unescapeAll(parts[2], ",")
 	}
@@ -312,7 +320,7 @@ func (f *fields) taints(key string) []model.Taint {
 			f.fail("%s %q: want key[=value]:Effect", key, s)
 		}
 		k, v, _ := strings.Cut(rest, "=")
-		out = append(out, model.Taint{Key: k, Value: v, Effect: model.Effect(effect)})
+		out = append(out, model.Taint{Key: unescape(k), Value: unescape(v), Effect: model.Effect(effect)})
 	}
 	return out
 }
@@ -331,6 +339,7 @@ func toleration(s string) model.Toleration {
 	} else if rest == "*" {
 		t.Key = ""
 	}
+	t.Key, t.Value = unescape(t.Key), unescape(t.Value)
 	return t
 }
 

@@ -3,6 +3,7 @@ package worldtext
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,14 +49,14 @@ func Parse(text string) (model.World, error) {
 		if len(words) < 2 {
 			return model.World{}, fmt.Errorf("line %d: want a noun and a name, have %q", i+1, line)
 		}
-		f := &fields{noun: words[0], name: words[1]}
+		f := &fields{noun: words[0], name: unescape(words[1])}
 		for _, w := range words[2:] {
 			k, v, _ := strings.Cut(w, "=")
 			f.words = append(f.words, [2]string{k, v})
 		}
 		f.used = make([]bool, len(f.words))
 		if err := b.line(f); err != nil {
-			return model.World{}, fmt.Errorf("line %d: %s %s: %w", i+1, f.noun, f.name, err)
+			return model.World{}, fmt.Errorf("line %d: %s %s: %w", i+1, f.noun, words[1], err)
 		}
 	}
 	return b.world(), nil
@@ -171,6 +172,14 @@ func (f *fields) one(key, def string) string {
 	return def
 }
 
+// text is one for a field that may have any text.
+func (f *fields) text(key, def string) string {
+	if v := f.take(key); len(v) > 0 {
+		return unword(v[len(v)-1])
+	}
+	return def
+}
+
 // flag reports whether the bare word is there.
 func (f *fields) flag(key string) bool { return len(f.take(key)) > 0 }
 
@@ -183,7 +192,22 @@ func (f *fields) under(prefix string) map[string]string {
 			if out == nil {
 				out = map[string]string{}
 			}
-			out[k] = unescape(w[1])
+			out[unescape(k)] = unescape(w[1])
+		}
+	}
+	return out
+}
+
+// labels reads labels; those in defaults are there unless something else is said.
+func (f *fields) labels(defaults map[string]string) map[string]string {
+	out := f.under("label.")
+	if out == nil {
+		out = map[string]string{}
+	}
+	without := f.list("no-label")
+	for k, v := range defaults {
+		if _, ok := out[k]; !ok && !slices.Contains(without, k) {
+			out[k] = v
 		}
 	}
 	return out
@@ -234,7 +258,7 @@ func (f *fields) duration(key string) *time.Duration {
 	return &d
 }
 
-// resources reads cpu, memory, ephemeral-storage, pods and every key with a slash, each after prefix.
+// resources reads cpu, memory, ephemeral-storage, pods, huge pages and every key with a slash, each after prefix.
 func (f *fields) resources(prefix string) model.Resources {
 	var r model.Resources
 	for i, w := range f.words {
@@ -245,9 +269,10 @@ func (f *fields) resources(prefix string) model.Resources {
 		switch name {
 		case model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods:
 		default:
-			if !strings.Contains(name, "/") || isLabelField(name) {
+			if !isResource(name) {
 				continue
 			}
+			name = unescape(name)
 		}
 		f.used[i] = true
 		v, err := Quantity(name, w[1])
@@ -259,9 +284,14 @@ func (f *fields) resources(prefix string) model.Resources {
 	return r
 }
 
+// isResource reports whether a field's name is that of an extended resource, or of huge pages.
+func isResource(name string) bool {
+	return (strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-") || strings.HasPrefix(name, "%")) && !isLabelField(name)
+}
+
 // isLabelField tells fields that carry a label key from extended resource names.
 func isLabelField(name string) bool {
-	for _, p := range []string{"label.", "olabel.", "select.", "either.", "annotation.", "alloc.", "requests.", "limit.", "price.", "attach."} {
+	for _, p := range []string{"label.", "olabel.", "select.", "either.", "annotation.", "alloc.", "requests.", "limit.", "price.", "supply.", "attach."} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
@@ -287,6 +317,9 @@ func Quantity(name, s string) (int64, error) {
 	}
 	if milli {
 		mult *= 1000
+	}
+	if v, err := strconv.ParseInt(s, 10, 64); err == nil && v >= 0 && v <= math.MaxInt64/mult {
+		return v * mult, nil // a float would round what is very large
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || v < 0 {

@@ -64,7 +64,7 @@ func Print(w model.World) string {
 
 type line struct{ words []string }
 
-func newLine(noun, name string) *line { return &line{[]string{noun, name}} }
+func newLine(noun, name string) *line { return &line{[]string{noun, word(name, "")}} }
 
 func (l *line) flag(name string, yes bool) *line {
 	if yes {
@@ -80,6 +80,23 @@ func (l *line) field(key, value string) *line {
 	return l
 }
 
+// text is field for a value that may be any text.
+func (l *line) text(key, value string) *line { return l.field(key, escape(value, "")) }
+
+// labels writes labels without those that hold anyway.
+func (l *line) labels(m, defaults map[string]string) *line {
+	var skip, without []string
+	for _, k := range slices.Sorted(maps.Keys(defaults)) {
+		switch v, ok := m[k]; {
+		case !ok:
+			without = append(without, k)
+		case v == defaults[k] && (k == model.LabelHostname || k == model.LabelInstanceType || k == model.LabelPool):
+			skip = append(skip, k)
+		}
+	}
+	return l.sorted("label.", m, skip...).field("no-label", strings.Join(without, ","))
+}
+
 // machine writes what fields.machine reads: it takes what is not said for granted, so that nothing must be said too.
 func (l *line) machine(capacity, alloc model.Resources) *line {
 	l.resources("", capacity)
@@ -88,7 +105,7 @@ func (l *line) machine(capacity, alloc model.Resources) *line {
 	}
 	l.resources("alloc.", alloc)
 	for _, n := range capacity.Names() {
-		l.field("alloc."+n, zeroText(n, alloc.Get(n) == 0))
+		l.field("alloc."+resourceName(n), zeroText(n, alloc.Get(n) == 0))
 	}
 	return l
 }
@@ -103,7 +120,7 @@ func zeroText(name string, yes bool) string {
 func (l *line) sorted(prefix string, m map[string]string, skip ...string) *line {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(skip, k) {
-			l.words = append(l.words, prefix+k+"="+escape(m[k], ""))
+			l.words = append(l.words, prefix+escape(k, "=")+"="+escape(m[k], ""))
 		}
 	}
 	return l
@@ -111,14 +128,26 @@ func (l *line) sorted(prefix string, m map[string]string, skip ...string) *line 
 
 func (l *line) resources(prefix string, r model.Resources) *line {
 	for _, n := range r.Names() {
-		l.field(prefix+n, model.FormatQuantity(n, r.Get(n)))
+		l.field(prefix+resourceName(n), model.FormatQuantity(n, r.Get(n)))
 	}
 	return l
 }
 
+// resourceName writes a resource's name so that it is read as one.
+func resourceName(n string) string {
+	switch n {
+	case model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods:
+		return n
+	}
+	if isResource(n) {
+		return escape(n, inNames)
+	}
+	return inStead(n)
+}
+
 func (l *line) taints(key string, list []model.Taint) *line {
 	for _, t := range list {
-		l.field(key, t.String())
+		l.field(key, taintText(t))
 	}
 	return l
 }
@@ -146,8 +175,13 @@ func (l *line) when(key string, t time.Time) *line {
 
 func (l *line) to(b *strings.Builder) { b.WriteString(strings.Join(l.words, " ") + "\n") }
 
+func taintText(t model.Taint) string {
+	t.Key, t.Value = escape(t.Key, inNames), escape(t.Value, inNames)
+	return t.String()
+}
+
 func requirementText(r model.Requirement) string {
-	s := r.Key + ":" + string(r.Op)
+	s := escape(r.Key, inValues) + ":" + string(r.Op)
 	if len(r.Values) > 0 || r.MinValues > 0 {
 		s += ":" + escapeAll(r.Values, ",")
 	}
@@ -158,15 +192,15 @@ func requirementText(r model.Requirement) string {
 }
 
 func printType(b *strings.Builder, class, pool string, t model.InstanceType) {
-	l := newLine("type", t.Name).field("class", class).field("for", pool).field("family", t.Family)
-	l.machine(t.Capacity, t.Allocatable).attach(t.AttachLimits).sorted("label.", t.Labels, model.LabelInstanceType)
+	l := newLine("type", t.Name).field("class", class).field("for", pool).field("family", word(t.Family, ""))
+	l.machine(t.Capacity, t.Allocatable).attach(t.AttachLimits).labels(t.Labels, typeLabels(t.Name))
 	for _, k := range slices.Sorted(maps.Keys(t.Either)) {
-		l.field("either."+k, escapeAll(t.Either[k], ","))
+		l.field("either."+escape(k, "="), escapeAll(t.Either[k], ","))
 	}
 	zones, sold, price, supply := map[string]bool{}, []string{}, map[string]string{}, map[string]string{}
 	for _, o := range t.Offerings {
 		zones[o.Zone] = true
-		at := o.Zone + "/" + o.CapacityType
+		at := at(o.Zone, o.CapacityType)
 		if !o.Available {
 			sold = append(sold, at)
 		}
@@ -176,10 +210,10 @@ func printType(b *strings.Builder, class, pool string, t model.InstanceType) {
 		price["price."+at] = strconv.FormatFloat(o.Price.Float(), 'f', -1, 64)
 	}
 	slices.Sort(sold)
-	l.field("zones", strings.Join(slices.Sorted(maps.Keys(zones)), ","))
+	l.field("zones", escapeAll(slices.Sorted(maps.Keys(zones)), ","))
 	l.sorted("", price).sorted("", supply).field("sold-out", strings.Join(sold, ","))
 	for _, o := range t.Offerings {
-		l.sorted("olabel."+o.Zone+"/"+o.CapacityType+".", o.Labels, model.LabelZone, model.LabelCapacityType)
+		l.sorted("olabel."+at(o.Zone, o.CapacityType)+".", o.Labels, model.LabelZone, model.LabelCapacityType)
 	}
 	l.to(b)
 }
@@ -198,26 +232,25 @@ func printPool(b *strings.Builder, p model.Pool) {
 	l.sorted("label.", p.Labels).sorted("annotation.", p.NodeAnnotations).taints("taint", p.Taints).taints("startup-taint", p.StartupTaints)
 	l.requirements(p.Requirements).flag("not-ready", !model.IsTrue(p.Conditions, model.Ready)).flag("deleting", p.Deleting)
 	l.duration("expire", p.ExpireAfter).duration("grace", p.TerminationGracePeriod).duration("consolidate-after", p.ConsolidateAfter)
-	l.field("policy", string(p.Policy)).field("hash", p.Hash).field("hash-version", p.HashVersion).to(b)
+	l.field("policy", string(p.Policy)).text("hash", p.Hash).text("hash-version", p.HashVersion).to(b)
 }
 
 func printNode(b *strings.Builder, n model.Node) {
-	l := newLine("node", n.Name).field("provider-id", n.ProviderID).machine(n.Capacity, n.Allocatable).attach(n.AttachLimits)
-	hostname := model.LabelHostname
-	if n.Labels[hostname] != n.Name {
-		hostname = ""
-	}
-	l.sorted("label.", n.Labels, hostname).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
+	l := newLine("node", n.Name).field("provider-id", word(n.ProviderID, "")).machine(n.Capacity, n.Allocatable).attach(n.AttachLimits)
+	l.labels(n.Labels, nodeLabels(n.Name)).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
 	l.flag("cordoned", n.Cordoned).flag("deleting", n.Deleting()).flag("not-ready", n.Ready != model.True).when("created", n.Created).to(b)
 }
 
 func printClaim(b *strings.Builder, c model.Claim) {
-	l := newLine("claim", c.Name).field("pool", c.Pool).field("class", c.Class.Name).field("node", c.NodeName).field("provider-id", c.ProviderID)
+	l := newLine("claim", c.Name).field("pool", c.Pool).field("class", c.Class.Name).field("node", c.NodeName)
+	if c.NodeName != "" || c.ProviderID != "" {
+		l.field("provider-id", word(c.ProviderID, ""))
+	}
 	l.requirements(c.Requirements).resources("requests.", c.Requests)
 	if !c.Capacity.IsZero() || !c.Allocatable.IsZero() {
 		l.machine(c.Capacity, c.Allocatable)
 	}
-	l.sorted("label.", c.Labels, model.LabelPool).sorted("annotation.", c.Annotations).taints("taint", c.Taints)
+	l.labels(c.Labels, claimLabels(c.Pool)).sorted("annotation.", c.Annotations).taints("taint", c.Taints)
 	l.taints("startup-taint", c.StartupTaints).duration("expire", c.ExpireAfter).duration("grace", c.TerminationGracePeriod)
 	var is []string
 	for _, x := range c.Conditions {
@@ -251,14 +284,15 @@ func printPod(b *strings.Builder, noun string, p model.Pod) {
 	if p.GraceSeconds != 30 {
 		l.field("grace-seconds", strconv.FormatInt(p.GraceSeconds, 10))
 	}
-	l.field("do-not-disrupt", p.DoNotDisrupt).sorted("label.", p.Labels).when("created", p.Created).to(b)
+	l.text("do-not-disrupt", p.DoNotDisrupt).sorted("label.", p.Labels).when("created", p.Created).to(b)
 }
 
 // asksForNode reports whether a pod counts as waiting when nothing is said.
 func asksForNode(p model.Pod) bool { return p.Node == "" && !p.Gated && !p.Terminal }
 
 func tolerationText(t model.Toleration) string {
-	s := t.Key
+	s := escape(t.Key, "*"+inNames)
+	t.Value = escape(t.Value, inNames)
 	switch t.Op {
 	case "Exists":
 		if s == "" {

@@ -23,7 +23,7 @@ func topologyKey(s string) string {
 	case hostWord:
 		return model.LabelHostname
 	}
-	return s
+	return unescape(s)
 }
 
 func topologyWord(key string) string {
@@ -32,8 +32,10 @@ func topologyWord(key string) string {
 		return zoneWord
 	case model.LabelHostname:
 		return hostWord
+	case zoneWord, hostWord: // labels of these very names
+		return inStead(key)
 	}
-	return key
+	return escape(key, inValues)
 }
 
 // rules reads what a pod asks of other pods, of ports and of volumes.
@@ -155,13 +157,13 @@ func (f *fields) selector(s string) *model.Selector {
 	for _, part := range strings.Split(s, ";") {
 		var r model.Requirement
 		if k, v, ok := strings.Cut(part, "!="); ok {
-			r = model.Requirement{Key: k, Op: model.NotIn, Values: unescapeAll(v, "|")}
+			r = model.Requirement{Key: unescape(k), Op: model.NotIn, Values: unescapeAll(v, "|")}
 		} else if k, v, ok := strings.Cut(part, "="); ok {
-			r = model.Requirement{Key: k, Op: model.In, Values: unescapeAll(v, "|")}
+			r = model.Requirement{Key: unescape(k), Op: model.In, Values: unescapeAll(v, "|")}
 		} else if k, ok := strings.CutPrefix(part, "!"); ok {
-			r = model.Requirement{Key: k, Op: model.DoesNotExist}
+			r = model.Requirement{Key: unescape(k), Op: model.DoesNotExist}
 		} else {
-			r = model.Requirement{Key: part, Op: model.Exists}
+			r = model.Requirement{Key: unescape(part), Op: model.Exists}
 		}
 		if r.Key == "" {
 			f.fail("selector %q: want k=v, k!=v, k or !k", s)
@@ -191,7 +193,7 @@ func (f *fields) volume(s string) model.Volume {
 	parts := strings.SplitN(s, ":", 3)
 	v := model.Volume{ID: unescape(parts[0])}
 	if len(parts) > 1 {
-		v.Driver = parts[1]
+		v.Driver = unescape(parts[1])
 	}
 	if len(parts) > 2 {
 		for _, t := range strings.Split(parts[2], "|") {
@@ -220,7 +222,7 @@ func (f *fields) attach() map[string]int64 {
 
 func (l *line) attach(m map[string]int64) *line {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		l.field("attach."+k, strconv.FormatInt(m[k], 10))
+		l.field("attach."+escape(k, "="), strconv.FormatInt(m[k], 10))
 	}
 	return l
 }
@@ -275,13 +277,13 @@ func (l *line) rules(p model.Pod) *line {
 func volumeText(v model.Volume) string {
 	id := escape(v.ID, ":")
 	if v.Terms == nil {
-		return strings.TrimSuffix(id+":"+v.Driver, ":")
+		return strings.TrimSuffix(id+":"+escape(v.Driver, ":"), ":")
 	}
 	var terms []string
 	for _, t := range v.Terms {
 		terms = append(terms, termText(t))
 	}
-	return id + ":" + v.Driver + ":" + strings.Join(terms, "|")
+	return id + ":" + escape(v.Driver, ":") + ":" + strings.Join(terms, "|")
 }
 
 func termText(t model.Term) string {
@@ -306,6 +308,7 @@ func selectorText(s *model.Selector) string {
 	}
 	var parts []string
 	for _, r := range s.Requirements {
+		r.Key = escape(r.Key, inValues)
 		switch r.Op {
 		case model.In:
 			parts = append(parts, r.Key+"="+escapeAll(r.Values, "|"))
