@@ -1,9 +1,12 @@
 package audit
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // inSteps looks for an order pod by pod: at each step the first unit of a list binds one that may be bound. Units that got stuck come
-// to the head of the list and it starts again, so that they go as soon as they can.
+// to the head of the list and it starts again, so that they go as soon as they can; of the others, those last who stand in the way of most.
 func (t *tallies) inSteps(pick []int, gone bool) bool {
 	stuck := map[*unit]int{}
 	dice := uint64(1)
@@ -11,7 +14,7 @@ func (t *tallies) inSteps(pick []int, gone bool) bool {
 		p := t.begin(pick, gone)
 		list := slices.Clone(t.units)
 		shuffle(list, &dice)
-		slices.SortStableFunc(list, func(x, y *unit) int { return stuck[y] - stuck[x] })
+		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Or(stuck[y]-stuck[x], raises(x)-raises(y)) })
 		for i := 0; i < len(list); i++ {
 			u := list[i]
 			if u.left == 0 {

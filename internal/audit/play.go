@@ -240,7 +240,7 @@ func (p *play) bindAll(order int) []Finding {
 		dice := uint64(order)
 		shuffle(asking, &dice)
 	}
-	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers.
+	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers; who is counted and does not mind, after them.
 	slices.SortStableFunc(asking, func(x, y *unit) int { return raises(x) - raises(y) })
 	for _, u := range asking {
 		p.advance(u)
@@ -264,12 +264,19 @@ func (p *play) bindAll(order int) []Finding {
 	return out
 }
 
-// raises is 1 for pods that some spread counts.
+// raises is 0 for pods that no spread counts, 1 for those that only spreads of their own count, who go up level by level, and 2 for those who
+// raise the numbers of others at any time.
 func raises(u *unit) int {
-	if slices.ContainsFunc(u.kin.counted, func(x *tally) bool { return x.rule == Spread }) {
-		return 1
+	out := 0
+	for _, x := range u.kin.counted {
+		if x.rule != Spread {
+			continue
+		}
+		if out = max(out, 1); !slices.Contains(u.kin.spreads, x) {
+			return 2
+		}
 	}
-	return 0
+	return out
 }
 
 // advance binds what it can of a unit, and reports where it then waits.

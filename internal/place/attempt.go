@@ -60,10 +60,20 @@ type lessons struct {
 	leap bool
 	// eager says of planned pods how often their place was gone when they were asked; they are asked first.
 	eager map[model.PodKey]int
+	// called are groups, by key, that planned pods look for: they come before everybody, the greater the earlier.
+	called map[string]int
+	// manner says when planned pods are asked.
+	manner manner
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
 	gather bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
+}
+
+// clone copies the lessons, but for gather, which is the last of them.
+func (l *lessons) clone() lessons {
+	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
+		called: maps.Clone(l.called), manner: l.manner, absent: maps.Clone(l.absent)}
 }
 
 // capKey names a group and a cell, or a slot.
@@ -77,17 +87,17 @@ type absence struct {
 // slotKey names a slot in caps; no cell has such a name.
 func slotKey(s *slot) string { return "\x01" + s.node + "\x01" + s.claim }
 
-// compare orders decisions: fewer planned pods that lost their place, for whom machines would be bought twice; then fewer pods left over,
+// compare orders decisions: fewer planned pods for whom machines would be bought twice, or that lost their place; then fewer pods left over,
 // those that matter most before others; then cheaper, then fewer machines.
 func (d *decision) compare(o *decision) int {
-	return cmp.Or(cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o),
+	return cmp.Or(cmp.Compare(d.twice, o.twice), cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o),
 		cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
 }
 
 // learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones. With again, planned pods that
 // lost their place are one.
 func (d *decision) learn(again bool) bool {
-	d.next = lessons{caps: maps.Clone(d.caps), fresh: d.fresh, ahead: maps.Clone(d.ahead), leap: d.leap, eager: maps.Clone(d.eager), absent: maps.Clone(d.absent)}
+	d.next = d.lessons.clone()
 	learnt := false
 	for k, to := range d.failed {
 		if old, ok := d.caps[k]; !ok || to < old {
@@ -98,11 +108,32 @@ func (d *decision) learn(again bool) bool {
 	if d.usedLow && !d.fresh && len(d.stuck) > 0 {
 		d.next.fresh, learnt = true, true
 	}
-	for _, k := range d.denied {
-		remember(&d.next.eager, k, d.eager[k]+1)
+	d.call()
+	if d.robbed && d.manner < lastManner {
+		d.next.manner++
+		return true
+	}
+	for _, x := range d.denied {
+		remember(&d.next.eager, x.pod, d.eager[x.pod]+1)
 		learnt = learnt || again
 	}
 	return learnt
+}
+
+// call notes who is looked for by planned pods that lost their place: they come first of all in the next attempt.
+func (d *decision) call() {
+	for _, x := range d.denied {
+		for _, g := range d.groups {
+			if g.why != "" || len(x.g.near.terms) == 0 || !d.wants(x.g, g) {
+				continue
+			}
+			n := 1
+			if g.near.self { // they may have to be the first of their like
+				n = 2
+			}
+			remember(&d.next.called, g.key, n)
+		}
+	}
 }
 
 // yield lets those go ahead in the next attempt who were left over in this one, and has nobody wait for domains that nobody was in. It

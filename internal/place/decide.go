@@ -36,8 +36,10 @@ func decide(in Input, list []*model.Pod) Plan {
 	if in.Preferences == Ignore || !wished(in.World, list) {
 		return plain.plan
 	}
+	known := plain.lessons.clone()
+	known.caps, known.fresh = nil, false // with other wishes granted others find other places
 	for _, grant := range []granting{allWishes, placeWishes} {
-		if d := attempt(in, list, grant, lessons{ahead: plain.ahead, leap: plain.leap, eager: plain.eager, absent: plain.absent}); d.worthIt(plain) {
+		if d := attempt(in, list, grant, known); d.worthIt(plain) {
 			return d.plan
 		}
 	}
@@ -130,7 +132,12 @@ type decision struct {
 	// held are planned pods whose turn has not come, broken those that lost their place.
 	held   []promise
 	broken []model.PodKey
-	denied []model.PodKey // of the broken, those that there was room for
+	denied []promise // of the broken, those that there was room for
+	// twice counts planned pods that are on nothing that is paid for; robbed is set when some of them could have had their place.
+	twice  int
+	robbed bool
+	// orders is how often it may still be asked whether a planned pod could come at some point of an order.
+	orders int
 	// keeping is set while a planned pod asks for its own place.
 	keeping bool
 	// seats says in which order places were found, made which machines were bought for them.
@@ -152,13 +159,14 @@ type decision struct {
 // run makes one attempt.
 func (d *decision) run(pods []*model.Pod) {
 	d.arrange(pods)
-	d.undo = &undo{d: d, light: true}
+	d.undo, d.orders = &undo{d: d, light: true}, maxOrders
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
 	d.stuck = d.prove()
 	d.noteFailures()
 	d.retract()
+	d.countTwice()
 	d.explain()
 }
 

@@ -86,6 +86,50 @@ func (d *decision) hold(x promise, n int) {
 	for _, y := range x.g.anti {
 		y.heldOwners.add(doms[y.key], int32(n))
 	}
+	for _, y := range x.g.near.terms {
+		y.seekers.add(doms[y.key], int32(n))
+	}
+}
+
+// manner says when planned pods are asked. Some depend on others being there first, some may stand in others' way, planned or not; what order
+// there was when the plan was made, claims do not tell. Manners are tried one after the other as long as some lose their place.
+type manner int
+
+const (
+	// asTheyCan: whoever can come comes.
+	asTheyCan manner = iota
+	// inSequence: in an order in which all can come, if there is one, before anybody else.
+	inSequence
+	// inTurn: with the others of their group.
+	inTurn
+	// inTurnFreely: likewise, and nobody has regard for those that have yet to come, but for their room.
+	inTurnFreely
+	// byThemselves: in turn, and no machine is bought for anybody: it could bring a domain into being that they then have to be spread over.
+	byThemselves
+	lastManner = byThemselves
+)
+
+// comeForward asks the planned pods, in the manner of the decision, and reports whether any came. urge says that the others are done.
+func (d *decision) comeForward(urge bool) bool {
+	if (d.manner == inSequence || d.manner == byThemselves) && d.keepAll() {
+		return true
+	}
+	return (d.manner < inTurn || urge) && d.keepPromises(urge)
+}
+
+// keepTurn seats planned pods of the group whose turn it is.
+func (d *decision) keepTurn(g *group) {
+	if d.manner < inTurn {
+		return
+	}
+	for more := len(d.held) > 0; more; {
+		more = false
+		d.held = slices.DeleteFunc(d.held, func(x promise) bool {
+			kept := x.g == g && d.keep(x)
+			more = more || kept
+			return kept
+		})
+	}
 }
 
 // keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may
@@ -135,7 +179,7 @@ func (d *decision) keep(x promise) bool {
 func (d *decision) breakPromises() bool {
 	for _, x := range d.held {
 		d.hold(x, -1)
-		d.broken, d.denied = append(d.broken, x.pod), append(d.denied, x.pod)
+		d.broken, d.denied = append(d.broken, x.pod), append(d.denied, x)
 	}
 	any := len(d.held) > 0
 	d.held = nil

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
-	"github.com/karpenter-aks/karpenter/model"
 )
 
 // seated is pods of a group that were given a place in one go: on a slot, or, when that is negative, in a cell in which machines were then
@@ -76,7 +75,29 @@ func (d *decision) prove() []unit {
 	spots := len(d.topo.spots)
 	p := &proof{d: d, lows: map[*term]*lowest{}, fields: map[fieldKey]*field{}}
 	p.build()
-	left := p.units()
+	all := p.units()
+	start := len(d.undo.counts)
+	left := p.bindAll(slices.Clone(all))
+	if end := slices.Clone(d.undo.counts[start:]); len(left) > 0 && len(all) <= maxUnits {
+		p.back(start)
+		if p.inSequence(all) {
+			left = nil
+		} else {
+			for _, c := range end {
+				d.undo.add(c.t, c.dom, c.n)
+			}
+		}
+	}
+	d.noteMissing()
+	for _, e := range d.topo.eligs {
+		e.spots = e.spots[:spots]
+	}
+	d.topo.spots = d.topo.spots[:spots]
+	return left
+}
+
+// bindAll binds units in their order, again and again as long as that helps, and returns who is left.
+func (p *proof) bindAll(left []unit) []unit {
 	for range maxBindings {
 		before := len(left)
 		kept := left[:0]
@@ -95,11 +116,6 @@ func (d *decision) prove() []unit {
 			break
 		}
 	}
-	d.noteMissing()
-	for _, e := range d.topo.eligs {
-		e.spots = e.spots[:spots]
-	}
-	d.topo.spots = d.topo.spots[:spots]
 	return left
 }
 
@@ -329,64 +345,4 @@ func (l *lowest) raised(x *term, dom int32) {
 			l.settle(x)
 		}
 	}
-}
-
-// retract takes pods out of the plan that could not be bound, until the rest is proven. They are left over.
-func (d *decision) retract() {
-	for left := d.stuck; len(left) > 0; left = d.prove() {
-		of := map[*group]map[model.PodKey]*model.Pod{}
-		for _, u := range left {
-			if of[u.g] == nil {
-				of[u.g] = map[model.PodKey]*model.Pod{}
-				for _, pod := range u.g.pods {
-					of[u.g][pod.Key()] = pod
-				}
-			}
-			for range u.n {
-				d.over = append(d.over, over{u.g, d.withdraw(u, of[u.g])})
-			}
-		}
-		for i := len(d.made) - 1; i >= 0; i-- {
-			if len(d.plan.Buy[i].Pods) == 0 {
-				d.plan.Price -= d.plan.Buy[i].Options[0].Price
-				d.plan.Buy, d.made = slices.Delete(d.plan.Buy, i, i+1), slices.Delete(d.made, i, i+1)
-			}
-		}
-	}
-}
-
-// withdraw takes one pod of a unit out of the plan.
-func (d *decision) withdraw(u unit, from map[model.PodKey]*model.Pod) *model.Pod {
-	s := &d.seats[u.seat]
-	s.n--
-	if u.made < 0 {
-		at := d.slots[s.slot]
-		i := lastIndex(d.plan.Fits, func(f Nomination) bool { return f.Node == at.node && f.Claim == at.claim && from[f.Pod] != nil })
-		pod := from[d.plan.Fits[i].Pod]
-		d.plan.Fits = slices.Delete(d.plan.Fits, i, i+1)
-		return pod
-	}
-	m, b := &d.made[u.made], &d.plan.Buy[u.made]
-	m.loads = slices.Clone(m.loads)
-	m.loads[slices.IndexFunc(m.loads, func(l member) bool { return l.g == u.g && l.c == s.cell && l.n > 0 })].n--
-	i := lastIndex(b.Pods, func(k model.PodKey) bool { return from[k] != nil })
-	pod := from[b.Pods[i]]
-	b.Pods = slices.Delete(b.Pods, i, i+1)
-	b.Requests = b.Requests.Sub(pod.Requests)
-	return pod
-}
-
-func lastIndex[T any](list []T, f func(T) bool) int {
-	for i, x := range slices.Backward(list) {
-		if f(x) {
-			return i
-		}
-	}
-	return -1
-}
-
-// over is a pod that was taken out of the plan again.
-type over struct {
-	g   *group
-	pod *model.Pod
 }

@@ -41,18 +41,19 @@ func (d *decision) seatAll() {
 // machine can be bought. Groups that wait for others (affinity) are asked again.
 func (d *decision) seatMany(groups []*group) {
 	d.promises(groups)
-	d.keepPromises(false)
+	d.comeForward(false)
 	waiting := groups
 	for range maxPasses {
 		progress := false
 		var again []*group
 		for _, g := range waiting {
-			before := g.unseated()
+			before := g.unseated() + len(d.held)
+			d.keepTurn(g)
 			d.seat(g)
-			progress = progress || g.unseated() < before
-			if len(d.held) > 0 && d.keepPromises(false) {
-				progress = true
+			if len(d.held) > 0 {
+				d.comeForward(false)
 			}
+			progress = progress || g.unseated()+len(d.held) < before
 			if g.unseated() > 0 && g.tied() {
 				again = append(again, g)
 			}
@@ -61,7 +62,7 @@ func (d *decision) seatMany(groups []*group) {
 		if progress && len(waiting) > 0 {
 			continue
 		}
-		if !d.keepPromises(true) && !d.breakPromises() {
+		if !d.comeForward(true) && !d.breakPromises() {
 			return
 		}
 		waiting = groups
@@ -124,7 +125,7 @@ func (d *decision) cellsFor(g *group) []seatOption {
 		if n, ok := d.caps[capKey{g.key, c.key()}]; ok {
 			opts[i].cap = n - g.boughtIn(c)
 		}
-		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0
+		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && d.manner != byThemselves
 		g.buys = g.buys || opts[i].offer.ok
 	}
 	d.domains(g, true)
@@ -162,7 +163,8 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 				n = d.slots[slot].holds(g, g.unseated())
 			}
 			d.sit(g, slot, n)
-			d.keepPromises(false)
+			d.keepTurn(g)
+			d.comeForward(false)
 			reset = true
 			continue
 		}
@@ -181,6 +183,7 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 		g.asked += n
 		d.noteSeat(seated{g, -1, o.c, n})
 		d.count(g, o.c.doms, unknown, n)
+		d.keepTurn(g)
 	}
 }
 
@@ -270,6 +273,11 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	if a.holds != b.holds {
 		return a.holds > b.holds
 	}
+	if len(d.held) > 0 {
+		if x, y := d.sought(g, a.c.doms), d.sought(g, b.c.doms); x != y {
+			return x > y
+		}
+	}
 	if aSlot != bSlot {
 		return aSlot
 	}
@@ -280,6 +288,17 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	aOwn, aOthers := d.crowd(g, a.c.doms)
 	bOwn, bOthers := d.crowd(g, b.c.doms)
 	return cmp.Or(weight, cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
+}
+
+// sought is how many planned pods wait in a cell for the first pod that they want to be near.
+func (d *decision) sought(g *group, doms []int32) int32 {
+	n := int32(0)
+	for _, x := range g.matches {
+		if x.near && x.key != host && x.matched.at(doms[x.key]) == 0 {
+			n += x.seekers.at(doms[x.key])
+		}
+	}
+	return n
 }
 
 // crowd is how many pods count against the group's own spread in a cell, and against the spread of others that it counts for:
@@ -309,8 +328,29 @@ func (d *decision) sit(g *group, slot int32, n int) {
 	}
 }
 
-// count notes that n pods of the group are in domains; spot is unknown for a machine yet to be bought.
+// count notes that n pods of the group are in domains, and what they can live with; spot is unknown for a machine yet to be bought.
 func (d *decision) count(g *group, doms []int32, spot int32, n int) {
+	d.tally(g, doms, spot, n)
+	if spot == unknown || n < 0 {
+		return
+	}
+	for i, r := range g.spread {
+		if r.term.key != host {
+			continue
+		}
+		if r.term.lim == nil {
+			r.term.lim = map[int32]int32{}
+		}
+		lim := d.low(g, i) + r.skew
+		if old, ok := r.term.lim[spot]; !ok || lim < old {
+			d.undo.lim(r.term, spot)
+			r.term.lim[spot] = lim
+		}
+	}
+}
+
+// tally counts n pods of the group in domains, for those that pick them and those that they refuse.
+func (d *decision) tally(g *group, doms []int32, spot int32, n int) {
 	for _, x := range g.matches {
 		if x.elig != nil && (spot == unknown && !x.elig.fresh && !g.owns(x) || spot >= 0 && x.elig.spots[spot] == perhaps) {
 			d.undo.add(&x.maybe, doms[x.key], int32(n))
@@ -326,19 +366,6 @@ func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 	}
 	for _, x := range g.ports {
 		d.undo.add(&x.matched, spot, int32(n))
-	}
-	for i, r := range g.spread {
-		if r.term.key != host || n < 0 {
-			continue
-		}
-		if r.term.lim == nil {
-			r.term.lim = map[int32]int32{}
-		}
-		lim := d.low(g, i) + r.skew
-		if old, ok := r.term.lim[spot]; !ok || lim < old {
-			d.undo.lim(r.term, spot)
-			r.term.lim[spot] = lim
-		}
 	}
 }
 

@@ -11,7 +11,7 @@ func (d *decision) low(g *group, i int) int32 {
 	if len(g.among[i]) < int(r.min) {
 		return 0
 	}
-	n := r.term.least(g.among[i], !d.keeping)
+	n := r.term.least(g.among[i], !d.keeping && d.manner != inTurnFreely)
 	if n == noBound {
 		return 0
 	}
@@ -82,7 +82,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 
 // heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
 func (d *decision) heldFor(c *tally, dom int32) int32 {
-	if d.keeping {
+	if d.keeping || d.manner == inTurnFreely {
 		return 0
 	}
 	return c.at(dom)

@@ -64,7 +64,7 @@ func (d *decision) takeStock() {
 func (d *decision) share(sellers []*seller) {
 	for _, s := range sellers {
 		for at, i := range s.bounded {
-			s.left[at] = d.supply[s.source(i)]
+			s.left[at] = max(0, d.supply[s.source(i)]) // claims that may become one or the other hold more than there is
 		}
 	}
 }

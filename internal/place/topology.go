@@ -59,6 +59,8 @@ type term struct {
 	maybe tally
 	// held and heldOwners count, likewise, planned pods that room is held for: nobody else may take their places.
 	held, heldOwners tally
+	// seekers counts planned pods that room is held for and that want to be near picked pods.
+	seekers tally
 	// going counts picked pods that are terminating: near them nobody may start, but they keep others from being the first.
 	going int
 	// lim remembers, per domain, the most picked pods that a pod placed in this decision can live with.

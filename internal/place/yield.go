@@ -14,9 +14,36 @@ func yielding(in Input, pods []*model.Pod, plain *decision) (Input, *decision) {
 		return in, plain
 	}
 	in.yield = true
-	if d := attempt(in, pods, noWishes, lessons{}); len(d.plan.Left) <= len(plain.plan.Left) && d.plan.Price < plain.plan.Price {
+	d := attempt(in, pods, noWishes, lessons{})
+	if len(d.plan.Left) <= len(plain.plan.Left) && d.plan.Price < plain.plan.Price && d.twice <= plain.twice {
 		return in, d
 	}
 	in.yield = false
 	return in, plain
+}
+
+// countTwice counts pods to place that a slot was bought for and that go to none, and notes whether some could have had their place.
+func (d *decision) countTwice() {
+	planned := map[model.PodKey]bool{}
+	for _, i := range d.promising {
+		for _, k := range d.slots[i].planned {
+			planned[k] = true
+		}
+	}
+	if len(planned) == 0 {
+		return
+	}
+	for _, g := range d.groups {
+		for _, p := range g.pods {
+			if planned[p.Key()] {
+				d.twice++
+			}
+		}
+	}
+	for _, f := range d.plan.Fits {
+		if planned[f.Pod] {
+			d.twice--
+		}
+	}
+	d.robbed = len(d.denied) > 0 || slices.ContainsFunc(d.over, func(o over) bool { return planned[o.pod.Key()] })
 }
