@@ -180,7 +180,7 @@ func newNodes(q Question, all []model.Node) *nodes {
 	out := &nodes{Snapshot: snapshots.NewEmptySnapshot(), all: all, running: map[string][]*corev1.Pod{}}
 	for _, p := range q.World.Pods {
 		if p.Node != "" && !p.Terminal {
-			out.running[p.Node] = append(out.running[p.Node], objects.Pod(p))
+			out.running[p.Node] = append(out.running[p.Node], q.written(p))
 		}
 	}
 	for _, m := range q.Machines {

@@ -41,6 +41,8 @@ func (r Rejection) String() string {
 // Question is what the judge is asked.
 type Question struct {
 	World model.World
+	// Written are pods as the API server has them. A pod of the world that is not here is written as the world has it.
+	Written map[model.PodKey]*corev1.Pod
 	// Machines are nodes that the plan adds. Daemons of the picture are put onto them first.
 	Machines []model.Node
 	// Placements, in the order in which they are tried first.
@@ -62,7 +64,7 @@ type Answer struct {
 func Ask(ctx context.Context, q Question) (Answer, error) {
 	pods := map[model.PodKey]*corev1.Pod{}
 	for _, p := range q.World.Pods {
-		pods[p.Key()] = objects.Pod(p)
+		pods[p.Key()] = q.written(p)
 	}
 	order := slices.Clone(q.Placements)
 	var best Answer
@@ -95,6 +97,14 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		})
 	}
 	return best, nil
+}
+
+// written is the pod as kube-scheduler sees it.
+func (q Question) written(p model.Pod) *corev1.Pod {
+	if out := q.Written[p.Key()]; out != nil {
+		return out
+	}
+	return objects.Pod(p)
 }
 
 // few is how many placements are few enough to start again from the first one after each that is accepted.

@@ -74,6 +74,10 @@ func TestDecodePodTerms(t *testing.T) {
 		"label keys fold in": {`{topologyKey: z, labelSelector: {matchLabels: {tier: web}}, matchLabelKeys: [app], mismatchLabelKeys: [pod-template-hash, absent]}`,
 			model.PodTerm{Key: "z", Namespaces: []string{"ns"}, Selector: picks(in("app", "web"),
 				model.Requirement{Key: "pod-template-hash", Op: model.NotIn, Values: []string{"h1"}}, in("tier", "web"))}},
+		"label keys that were folded in stay as they were, whatever the labels are now": {
+			`{topologyKey: z, labelSelector: {matchExpressions: [{key: app, operator: In, values: [before]}]}, matchLabelKeys: [app], mismatchLabelKeys: [pod-template-hash]}`,
+			model.PodTerm{Key: "z", Namespaces: []string{"ns"}, Selector: picks(in("app", "before"),
+				model.Requirement{Key: "pod-template-hash", Op: model.NotIn, Values: []string{"h1"}})}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := onePod(t, `

@@ -63,16 +63,33 @@ func (o owned) spreads(list []corev1.TopologySpreadConstraint) []model.Spread {
 	return out
 }
 
+// podTerm reads a term of pod affinity or anti-affinity. kube-scheduler looks at its selector only, into which the API server folded
+// the keys when the pod was made: what it said then holds, whatever the pod's labels are now.
 func (o owned) podTerm(t corev1.PodAffinityTerm) model.PodTerm {
 	out := model.PodTerm{
 		Key:        t.TopologyKey,
-		Selector:   o.picks(t.LabelSelector, t.MatchLabelKeys, t.MismatchLabelKeys),
+		Selector:   o.picks(t.LabelSelector, unsaid(t.LabelSelector, t.MatchLabelKeys), unsaid(t.LabelSelector, t.MismatchLabelKeys)),
 		Namespaces: slices.Compact(slices.Sorted(slices.Values(t.Namespaces))),
 	}
 	if t.NamespaceSelector != nil {
 		out.NamespaceSelector = &model.Selector{Requirements: selector(t.NamespaceSelector)}
 	} else if len(out.Namespaces) == 0 {
 		out.Namespaces = []string{o.namespace}
+	}
+	return out
+}
+
+// unsaid returns the keys of which the selector says nothing. The API allows no key in both, but for its own folding.
+func unsaid(s *metav1.LabelSelector, keys []string) []string {
+	if s == nil || len(keys) == 0 {
+		return nil
+	}
+	var out []string
+	for _, k := range keys {
+		_, said := s.MatchLabels[k]
+		if !said && !slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == k }) {
+			out = append(out, k)
+		}
 	}
 	return out
 }
