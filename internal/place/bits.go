@@ -60,6 +60,16 @@ func (s set) within(o set) bool {
 	return true
 }
 
+// meets reports whether s and o have a member in common.
+func (s set) meets(o set) bool {
+	for i := range s {
+		if s[i]&o[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // first returns the smallest member, or -1.
 func (s set) first() int {
 	for i, w := range s {

@@ -119,11 +119,14 @@ func (b *buyer) deal(x bin) *deal {
 func (b *buyer) answer(d *deal) {
 	c := &b.choices[d.choice]
 	s := b.sellers[c.seller]
-	fits, own := b.candidates(d)
-	order := append(b.order[:0], c.company...)
-	for i := fits.first(); i >= 0 && (len(order) < longList*b.most || len(s.wanted) > 0); i = fits.next(i + 1) {
-		if s.room[i].covers(d.need) && d.allowed.covers(s.cost[i]) {
-			order = append(order, i)
+	fits, own, first := b.candidates(d)
+	order, sight := append(b.order[:0], c.company...), sight{s: s, most: b.most}
+	for i := first; i >= 0 && (len(order) < longList*b.most || len(s.wanted) > 0); i = fits.next(i + 1) {
+		if !s.room[i].covers(d.need) || !d.allowed.covers(s.cost[i]) {
+			continue
+		}
+		if order = append(order, i); s.plain() && sight.sated(i) {
+			break
 		}
 	}
 	b.order = order
@@ -159,8 +162,8 @@ func (b *buyer) single(s *seller, forms []*form) bool {
 }
 
 // candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'
-// terms; and these terms.
-func (b *buyer) candidates(d *deal) (set, require.Set) {
+// terms; these terms; and that first one, -1 when there is none.
+func (b *buyer) candidates(d *deal) (set, require.Set, int) {
 	s := b.sellers[b.choices[d.choice].seller]
 	ok := slices.Clone(s.base)
 	for _, f := range d.forms {
@@ -172,7 +175,7 @@ func (b *buyer) candidates(d *deal) (set, require.Set) {
 	}
 	own := s.own
 	if first < 0 {
-		return newSet(len(s.shelf.items)), own
+		return newSet(len(s.shelf.items)), own, first
 	}
 	// Of alternatives, pods take the first that the cheapest offering meets; the claim then asks for it.
 	for _, f := range d.forms {
@@ -188,7 +191,7 @@ func (b *buyer) candidates(d *deal) (set, require.Set) {
 			}
 		}
 	}
-	return ok, own
+	return ok, own, first
 }
 
 // giveUp closes the seller to the group: too few offerings remain there for its pods to choose from.
@@ -251,6 +254,12 @@ func compareKeys(a, b model.PodKey) int {
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
 func (s *seller) options(from []int, pods model.Resources, need vec, most int) ([]int, model.Resources) {
+	if s.plain() {
+		if len(from) > 0 {
+			from = s.narrow(from, most)
+		}
+		return from, pods
+	}
 	all := from[:0]
 	both := make(vec, 2*len(need))
 	over, next := both[:len(need)], both[len(need):]
@@ -296,6 +305,38 @@ func (s *seller) options(from []int, pods model.Resources, need vec, most int) (
 	return all, pods.Add(daemons)
 }
 
+// plain reports whether any offerings that each hold the pods can be options of one claim: no daemons take different amounts on them, none
+// is scarce, and no number of distinct values is asked for.
+func (s *seller) plain() bool { return s.light && len(s.bounded) == 0 && len(s.wanted) == 0 }
+
+// sight is the offerings that were looked at for a claim, in order of preference.
+type sight struct {
+	s               *seller
+	most, n         int
+	first           model.Price
+	wide            width
+	types, families []int32
+}
+
+// sated looks at one more offering, and reports whether narrow would pick none that come after it.
+func (x *sight) sated(i int) bool {
+	it := &x.s.shelf.items[i]
+	if x.n++; x.n == 1 {
+		x.first, x.wide = it.o.Price, widthOf(it.o.CapacityType)
+	}
+	if len(x.types) < x.wide.types && !slices.Contains(x.types, it.typ) {
+		x.types = append(x.types, it.typ)
+	}
+	if len(x.families) < x.wide.families && !slices.Contains(x.families, it.family) {
+		x.families = append(x.families, it.family)
+	}
+	return x.n >= x.wide.options && (x.n >= inBand(x.most) || it.o.Price*100 > x.first*x.wide.band) &&
+		len(x.types) == x.wide.types && len(x.families) >= min(x.wide.families, x.s.shelf.families)
+}
+
+// inBand is how many options the cheap band may fill, of most.
+func inBand(most int) int { return most - most/varietyPart }
+
 // holds reports whether offering i has room for the pods and for daemons that take over.
 func (s *seller) holds(i int, need, over vec) bool {
 	for r, v := range s.room[i] {
@@ -325,7 +366,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		out = append(out, i)
 	}
 	for _, i := range all {
-		if len(out) >= most-most/varietyPart || s.shelf.items[i].o.Price*100 > first.Price*wide.band {
+		if len(out) >= inBand(most) || s.shelf.items[i].o.Price*100 > first.Price*wide.band {
 			break
 		}
 		pick(i)
@@ -334,7 +375,10 @@ func (s *seller) narrow(all []int, most int) []int {
 		pick(all[0])
 	}
 	for _, i := range all {
-		if len(s.wanted) > 0 && !picked.has(i) && len(out) < most && s.adds(out, i) {
+		if len(s.wanted) == 0 {
+			break
+		}
+		if !picked.has(i) && len(out) < most && s.adds(out, i) {
 			pick(i)
 		}
 	}

@@ -76,27 +76,47 @@ type search struct {
 	text    []byte
 }
 
-// trim returns the choices that are not beaten once rooms are cut down to what all waiting pods together need.
+// trim returns the choices that are not beaten once rooms are cut down to what all waiting pods together need. Choices come by price: what
+// is as dear as one that holds everything, or dearer, is not looked at.
 func (e *search) trim() []int {
 	dims := len(e.sizes[0])
-	total := make(vec, dims)
+	total, waiting := make(vec, dims), make(set, len(e.choices[0].takes))
 	for at, n := range e.want {
 		total.take(e.sizes[e.groups[at]], -n)
+		waiting.add(e.kind[e.groups[at]])
 	}
-	cuts := make([]choice, 0, len(e.choices))
-	flat := make(vec, dims*len(e.choices))
+	// Of pods that are all alike, only how many fit tells machines apart.
+	only, most := -1, 0
+	if len(e.groups) == 1 {
+		only = e.groups[0]
+		most = min(e.want[0], e.bearable(nil, only))
+	}
+	whole := make([]*choice, len(e.limits)) // per seller: the first choice that holds everything
+	cuts := make([]choice, 0, min(len(e.choices), pruneBlock))
+	var flat vec
 	for i := range e.choices {
-		c := choice{seller: e.choices[i].seller, item: i, cost: e.choices[i].cost, takes: e.choices[i].takes, free: e.choices[i].free}
-		c.room, flat = flat[:dims:dims], flat[dims:]
-		for r, v := range e.choices[i].room {
-			c.room[r] = min(v, total[r])
+		o := &e.choices[i]
+		if w := whole[o.seller]; !o.takes.meets(waiting) || w != nil && (w.free == 0 || w.free == o.free) && o.cost.covers(w.cost) {
+			continue
 		}
-		if len(e.groups) == 1 {
-			// Of pods that are all alike, only how many fit tells machines apart.
-			only := e.groups[0]
-			k := min(c.room.times(e.sizes[only], e.want[0]), e.bearable(nil, only))
-			clear(c.room)
+		if len(flat) < dims {
+			flat = make(vec, pruneBlock*dims)
+		}
+		c := choice{seller: o.seller, item: i, cost: o.cost, takes: o.takes, free: o.free, room: flat[:dims:dims]}
+		flat = flat[dims:]
+		all := only < 0
+		if only >= 0 {
+			k := min(o.room.times(e.sizes[only], most), most)
+			all = k == most
 			c.room.take(e.sizes[only], -k)
+		} else {
+			for r, v := range o.room {
+				c.room[r] = min(v, total[r])
+				all = all && v >= total[r]
+			}
+		}
+		if all && whole[o.seller] == nil && waiting.within(o.takes) {
+			whole[o.seller] = o
 		}
 		cuts = append(cuts, c)
 	}

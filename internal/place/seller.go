@@ -24,6 +24,7 @@ type seller struct {
 	overhead []model.Resources // per item: what daemons take there
 	room     []vec             // per item: what daemons leave
 	taken    []vec             // per item: overhead, in the order of room
+	light    bool              // no daemon runs on any of them
 	runs     []set             // per daemon of the crew: where it runs
 	limits   []string          // names of limited resources, sorted
 	cost     []vec             // per item: what a purchase takes from the limits
@@ -111,29 +112,44 @@ func conditionText(list []model.Condition) string {
 // tolerates.
 func (s *seller) measure(crew crew, d dims) {
 	n := len(s.shelf.items)
-	s.names = d
-	s.overhead, s.room = make([]model.Resources, n), make([]vec, n)
+	s.names, s.light = d, true
+	s.overhead, s.room, s.taken = make([]model.Resources, n), make([]vec, n), make([]vec, n)
 	for i := range crew {
 		on := crew[i].among(s, s.base, s.pool.Taints)
-		s.runs = append(s.runs, on)
+		s.runs, s.light = append(s.runs, on), s.light && on.first() < 0
 		on.each(func(at int) { s.overhead[at] = s.overhead[at].Add(crew[i].pod.Requests) })
 	}
-	s.taken = make([]vec, n)
-	flat := make(vec, 2*n*len(d))
+	// Offerings of a type that no daemon tells apart have one room.
+	rooms, nothing := make([]vec, s.shelf.types), make(vec, len(d))
+	flat := make(vec, 0, len(d)*s.shelf.types)
 	for i, it := range s.shelf.items {
-		v, o := flat[:len(d):len(d)], flat[len(d):2*len(d):2*len(d)]
-		flat = flat[2*len(d):]
-		for j, name := range d {
-			o[j] = s.overhead[i].Get(name)
-			v[j] = it.t.Allocatable.Get(name) - o[j]
-			if driver, ok := strings.CutPrefix(name, attachPrefix); ok {
-				if v[j], ok = it.t.AttachLimits[driver]; !ok {
-					v[j] = unlimited
-				}
+		if s.light {
+			if s.taken[i] = nothing; rooms[it.typ] == nil {
+				flat = s.appendRoom(flat, it.t, nothing)
+				rooms[it.typ] = flat[len(flat)-len(d) : len(flat) : len(flat)]
 			}
+			s.room[i] = rooms[it.typ]
+			continue
 		}
-		s.room[i], s.taken[i] = v, o
+		s.taken[i] = d.vec(s.overhead[i])
+		s.room[i] = s.appendRoom(make(vec, 0, len(d)), it.t, s.taken[i])
 	}
+}
+
+// appendRoom appends what a machine of the type has beside what daemons take.
+func (s *seller) appendRoom(v vec, t *model.InstanceType, taken vec) vec {
+	for j, name := range s.names {
+		if driver, ok := strings.CutPrefix(name, attachPrefix); ok {
+			n, ok := t.AttachLimits[driver]
+			if !ok {
+				n = unlimited
+			}
+			v = append(v, n)
+			continue
+		}
+		v = append(v, t.Allocatable.Get(name)-taken[j])
+	}
+	return v
 }
 
 // suiting returns those of the offerings whose labels suit one of a pod's alternatives at least.

@@ -26,6 +26,8 @@ type shelf struct {
 	either    map[string]bool // keys of which some type leaves the choice to the buyer
 	all       set
 	available set
+	// types and families is how many of them the offerings are of.
+	types, families int
 }
 
 // column is one label key over all items.
@@ -67,6 +69,7 @@ func newShelf(cat model.Catalog) *shelf {
 			s.items = append(s.items, item{t, &t.Offerings[oi], int32(ti), family})
 		}
 	}
+	s.types, s.families = len(cat.Types), len(families)
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
 	n := len(s.items)
 	s.all, s.available = newSet(n), newSet(n)
