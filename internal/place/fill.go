@@ -26,9 +26,16 @@ type filler struct {
 	need   vec
 	float  []float64 // room
 	at     []int32   // per group used: its load
-	scores []float64 // per lane of the market: the most that it may score; nothing when it is done
-	old    []load    // what the pattern was before
-	puts   int       // how often something was put on
+	order  []scored  // the lanes of the market that are not done, by the most that each may score; cut from ranks
+	ranks  []scored
+	old    []load // what the pattern was before
+	puts   int    // how often something was put on
+}
+
+// scored is a lane with the most that it may score.
+type scored struct {
+	score float64
+	lane  int
 }
 
 // pattern is a way to fill a machine, the cheapest choice that holds it, and what it is worth.
@@ -161,7 +168,7 @@ func (f *filler) build(pt *pattern, ci int) {
 		}
 		// Pods of one size go on together, whatever group they are of.
 		for row := l.row; k > 0 && l.row == row; {
-			n := min(k, f.waits(int(l.group)))
+			n := min(k, l.waits)
 			f.load(pt, int(l.group), n)
 			if k -= n; k > 0 && !f.advance(l) {
 				break
@@ -175,11 +182,8 @@ func (f *filler) build(pt *pattern, ci int) {
 	for _, l := range pt.loads {
 		f.used[l.group] = 0
 	}
-	for _, other := range f.lay.markets[market].choices {
-		if c := &f.choices[other]; c.room.covers(f.need) && f.limits[c.seller].covers(c.cost) {
-			pt.choice = int(other)
-			break
-		}
+	if other := f.holding(&f.lay.markets[market]); other >= 0 {
+		pt.choice = other
 	}
 	if c := &f.choices[pt.choice]; !f.limits[c.seller].covers(c.cost) {
 		*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
@@ -210,31 +214,67 @@ func (f *filler) load(pt *pattern, g, k int) {
 // would use the rest of the room for most worth. What a lane scored when there was more room is taken as the most that it can
 // score now, so only those that may be the best are looked at again.
 func (f *filler) next(lanes []lane) (best *lane, many int) {
-	for {
-		at, score := -1, 0.0
-		for i, v := range f.scores {
-			if v > score {
-				at, score = i, v
+	for len(f.order) > 0 {
+		x := f.order[0]
+		l := &lanes[x.lane]
+		if l.scored != f.puts {
+			if x.score = f.score(l); x.score <= 0 {
+				f.order = f.order[1:]
+				continue
+			}
+			f.rank(x, 1)
+			if f.order[0].lane != x.lane {
+				continue
 			}
 		}
-		if at < 0 {
-			return nil, 0
-		}
-		l := &lanes[at]
-		if l.scored == f.puts {
-			return l, max(1, f.room.times(l.size, noCap)/2)
-		}
-		f.scores[at] = f.score(l)
+		return l, max(1, f.room.times(l.size, noCap)/2)
 	}
+	return nil, 0
+}
+
+// rank moves those from at on up that come before x, and puts x after them. Of equals, the lane that is listed first comes first.
+func (f *filler) rank(x scored, at int) {
+	for ; at < len(f.order); at++ {
+		if y := f.order[at]; y.score < x.score || y.score == x.score && y.lane > x.lane {
+			break
+		}
+		f.order[at-1] = f.order[at]
+	}
+	f.order[at-1] = x
 }
 
 // begin scores all lanes for an empty machine, or one that has what it had before.
 func (f *filler) begin(lanes []lane) {
-	f.scores = f.scores[:0]
 	f.moved()
+	order := f.ranks[:0]
 	for i := range lanes {
-		f.scores = append(f.scores, f.score(&lanes[i]))
+		x := scored{f.score(&lanes[i]), i}
+		if x.score <= 0 {
+			continue
+		}
+		order = append(order, x)
+		at := len(order) - 1
+		for ; at > 0 && order[at-1].score < x.score; at-- {
+			order[at] = order[at-1]
+		}
+		order[at] = x
 	}
+	f.order, f.ranks = order, order
+}
+
+// holding is the first of a market's choices that holds what was put on, within the limits; -1 when none does.
+func (f *filler) holding(m *market) int {
+	for b := range m.most {
+		if !m.most[b].covers(f.need) {
+			continue
+		}
+		for _, ci := range m.choices[b*marketBlock : min((b+1)*marketBlock, len(m.choices))] {
+			if c := &f.choices[ci]; c.room.covers(f.need) && f.limits[c.seller].covers(c.cost) {
+				return int(ci)
+			}
+		}
+	}
+	return -1
 }
 
 // moved makes older scores stale: something was put on.
@@ -268,12 +308,17 @@ func (f *filler) stands(l *lane) bool {
 	if l.seen != f.now || f.left[l.group] == f.used[l.group] {
 		return false
 	}
+	room := f.room[:len(l.size)]
 	for r, v := range l.size {
-		if f.room[r] < v {
+		if room[r] < v {
 			return false
 		}
 	}
-	return !l.tied || f.bears(int(l.group)) > 0
+	l.waits = f.left[l.group] - f.used[l.group]
+	if l.tied {
+		l.waits = min(l.waits, f.bears(int(l.group)))
+	}
+	return l.waits > 0
 }
 
 // advance makes the lane offer the first group that may go on; it is false when there is none. Room only shrinks while a machine is
@@ -288,8 +333,9 @@ func (f *filler) advance(l *lane) bool {
 			continue
 		}
 		for ; l.pos < len(r.groups); l.pos++ {
-			if g := int(r.groups[l.pos]); f.waits(g) > 0 {
-				l.group, l.tied, l.size, l.inverse = r.groups[l.pos], len(f.ties[g]) > 0, r.size, r.inverse
+			g := int(r.groups[l.pos])
+			if n := f.waits(g); n > 0 {
+				l.waits, l.group, l.tied, l.size, l.inverse = n, r.groups[l.pos], len(f.ties[g]) > 0, r.size, r.inverse
 				return true
 			}
 		}
@@ -314,7 +360,9 @@ func (f *filler) bears(g int) int {
 		if f.mark[t.at] == f.now {
 			n, limit = f.n[t.at], min(limit, f.lim[t.at])
 		}
-		if t.adds > 0 {
+		if t.adds == 1 {
+			best = min(best, int(max(0, limit-n)))
+		} else if t.adds > 0 {
 			best = min(best, int(max(0, limit-n)/t.adds))
 		} else if n > limit {
 			return 0

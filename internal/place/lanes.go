@@ -11,6 +11,8 @@ const (
 	octave = 2
 	// buckets is how finely groups are told apart by memory per core.
 	buckets = 24
+	// marketBlock is how many choices of a market are looked at together when one is sought that holds something.
+	marketBlock = 16
 )
 
 // layout is what filling machines asks of choices and groups, whatever is waiting. It is made once per packer.
@@ -27,15 +29,18 @@ type layout struct {
 type market struct {
 	choices []int32 // by price
 	tries   []int32 // those for which patterns are built
+	most    []vec   // per block of choices: the most of each amount that any of them has room for
 }
 
 // lane is the waiting groups of a market with about the same memory per core.
 type lane struct {
-	rows []row // large ones first
+	rows   []row   // large ones first
+	groups []int32 // of all rows, to cut theirs from
 	// The machine being filled: the first row and the first group in it that may still go on; valid where seen is now.
 	row, pos, seen int
-	// What that group is.
+	// What that group is, and how many of it may go on.
 	group   int32
+	waits   int
 	tied    bool
 	size    vec
 	inverse []float64
@@ -83,6 +88,15 @@ func (p *packer) arranged(want []int) *layout {
 	}
 	for m := range l.markets {
 		l.markets[m].tries = p.pickTries(l.markets[m].choices)
+		for block := range slices.Chunk(l.markets[m].choices, marketBlock) {
+			most := p.choices[block[0]].room.clone()
+			for _, ci := range block[1:] {
+				for r, v := range p.choices[ci].room {
+					most[r] = max(most[r], v)
+				}
+			}
+			l.markets[m].most = append(l.markets[m].most, most)
+		}
 	}
 	l.inverse = make([][]float64, len(p.sizes))
 	flat := make([]float64, len(p.sizes)*len(p.choices[0].room))
@@ -157,24 +171,44 @@ func (p *packer) density(ci int32) float64 {
 // layLanes sorts the waiting groups into the lanes of each market.
 func (f *filler) layLanes() {
 	f.lanes = make([][]lane, len(f.lay.markets))
-	at := make([]int8, len(f.lanes)*buckets) // 1 + the lane of each market and bucket
+	at := make([]int32, len(f.lanes)*buckets) // per market and bucket: how many groups; then less than nothing by 1 + the lane
+	total := 0
 	for _, g := range f.lay.order {
 		if f.left[g] == 0 {
 			continue
 		}
 		f.alive++
 		for _, m := range f.lay.takers[f.kind[g]] {
+			at[int(m)*buckets+int(f.lay.bucket[g])]++
+			total++
+		}
+	}
+	flat := make([]int32, total)
+	for m := range f.lanes {
+		n := 0
+		for _, k := range at[m*buckets:][:buckets] {
+			n += int(min(k, 1))
+		}
+		f.lanes[m] = make([]lane, 0, n)
+	}
+	for _, g := range f.lay.order {
+		if f.left[g] == 0 {
+			continue
+		}
+		for _, m := range f.lay.takers[f.kind[g]] {
 			i := &at[int(m)*buckets+int(f.lay.bucket[g])]
-			if *i == 0 {
-				f.lanes[m] = append(f.lanes[m], lane{})
-				*i = int8(len(f.lanes[m]))
+			if *i > 0 {
+				f.lanes[m] = append(f.lanes[m], lane{groups: flat[:0:*i]})
+				flat = flat[*i:]
+				*i = -int32(len(f.lanes[m]))
 			}
-			l := &f.lanes[m][*i-1]
+			l := &f.lanes[m][-*i-1]
 			if n := len(l.rows); n == 0 || !slices.Equal(l.rows[n-1].size, f.sizes[g]) {
-				l.rows = append(l.rows, row{size: f.sizes[g], inverse: f.lay.inverse[g]})
+				l.rows = append(l.rows, row{size: f.sizes[g], inverse: f.lay.inverse[g], groups: l.groups[len(l.groups):]})
 			}
+			l.groups = append(l.groups, g)
 			r := &l.rows[len(l.rows)-1]
-			r.groups = append(r.groups, g)
+			r.groups = r.groups[:len(r.groups)+1]
 		}
 	}
 }

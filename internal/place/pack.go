@@ -58,6 +58,8 @@ func (p *packer) classify(groups []*group) []*form {
 			}
 		}
 	}
+	var flat []knot
+	ends := make([]int, 0, len(groups))
 	for _, g := range groups {
 		k, ok := kindOf[g.form]
 		if !ok {
@@ -66,7 +68,6 @@ func (p *packer) classify(groups []*group) []*form {
 			kinds = append(kinds, g.form)
 		}
 		p.kind = append(p.kind, k)
-		var ties []knot
 		for _, r := range g.host {
 			if users[r.term] == 0 {
 				continue // nobody minds
@@ -76,9 +77,13 @@ func (p *packer) classify(groups []*group) []*form {
 				i = int32(len(at))
 				at[r.term] = i
 			}
-			ties = append(ties, knot{i, r.adds, r.limit})
+			flat = append(flat, knot{i, r.adds, r.limit})
 		}
-		p.ties = append(p.ties, ties)
+		ends = append(ends, len(flat))
+	}
+	from := 0
+	for _, end := range ends {
+		p.ties, from = append(p.ties, flat[from:end:end]), end
 	}
 	p.knots = len(at)
 	return kinds
