@@ -60,8 +60,9 @@ func newClasser(lists ...[]*model.Pod) *classer {
 	return k
 }
 
-func (k *classer) appendClass(b []byte, p *model.Pod) []byte {
-	r := p.Requests
+// appendAmounts writes how much the pod needs and how important it is, appendTraits everything else.
+func appendAmounts(b []byte, p *model.Pod) []byte {
+	r := &p.Requests
 	for _, n := range [...]int64{r.CPU, r.Memory, r.Ephemeral, r.Pods, int64(p.Priority)} {
 		b = number(b, n)
 	}
@@ -70,7 +71,10 @@ func (k *classer) appendClass(b []byte, p *model.Pod) []byte {
 			b = number(text(b, k), r.Extended[k])
 		}
 	}
-	b = append(b, '|')
+	return append(b, '|')
+}
+
+func (k *classer) appendTraits(b []byte, p *model.Pod) []byte {
 	b = appendPairs(b, p.NodeSelector)
 	for _, t := range p.Affinity {
 		b = appendRequirements(append(b, '/'), t)

@@ -23,7 +23,7 @@ func newCrew(list []model.Daemon) crew {
 	out := make(crew, 0, len(list))
 	for i := range list {
 		p := &list[i].Pod
-		ts, _, _ := terms(model.Pod{NodeSelector: p.NodeSelector, Affinity: p.Affinity})
+		ts, _, _ := terms(&model.Pod{NodeSelector: p.NodeSelector, Affinity: p.Affinity})
 		out = append(out, daemon{list[i].Namespace, list[i].Name, p, ts})
 	}
 	slices.SortFunc(out, func(a, b daemon) int {

@@ -117,6 +117,7 @@ type decision struct {
 	portIPs map[string][]string
 	bundles []*bundle
 	rooms   rooms
+	opts    []seatOption // room for those of the group being seated
 	undo    *undo // nil when nothing is taken back
 	steps   int
 	most    int
@@ -180,18 +181,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.promote()
 	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)
-	for _, g := range d.groups {
-		terms, why, detail := terms(*g.first())
-		g.size = names.vec(g.requests)
-		names.attachSize(g.size, g.first())
-		g.mounts(names, classes.shared)
-		if g.why, g.detail = why, detail; why == "" {
-			g.form = d.forms.get(form{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, shuns: d.shunned(g.first()), size: g.size})
-			if len(g.first().Spread) > 0 {
-				g.selects = d.forms.get(form{terms: selected(g.first()), tolerations: g.form.tolerations, size: g.size})
-			}
-		}
-	}
+	d.shape(names, classes)
 	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names)
 	for i, s := range d.slots {
 		if len(s.planned) > 0 {
@@ -202,6 +192,33 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.notePorts()
 	d.tie(d.slots)
 	d.rooms = newRooms(d.slots)
+}
+
+// shape works out how large the pods of the groups are, and what their machines must look like. Groups that differ in amounts or priority
+// only share the latter.
+func (d *decision) shape(names dims, classes *classer) {
+	byTraits := map[string]*group{}
+	flat := make(vec, 0, len(names)*len(d.groups))
+	for _, g := range d.groups {
+		flat = names.appendVec(flat, g.requests)
+		g.size = flat[len(flat)-len(names) : len(flat) : len(flat)]
+		names.attachSize(g.size, g.first())
+		g.mounts(names, classes.shared)
+		if o := byTraits[g.traits]; o != nil && (o.why != "" || o.form.size == nil && (o.selects == nil || o.selects.size == nil)) {
+			g.like, g.why, g.detail, g.form, g.selects = o, o.why, o.detail, o.form, o.selects
+			continue
+		}
+		terms, why, detail := terms(g.first())
+		if g.why, g.detail = why, detail; why == "" {
+			g.form = d.forms.get(form{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, shuns: d.shunned(g.first()), size: g.size})
+			if len(g.first().Spread) > 0 {
+				g.selects = d.forms.get(form{terms: selected(g.first()), tolerations: g.form.tolerations, size: g.size})
+			}
+		}
+		if byTraits[g.traits] == nil {
+			byTraits[g.traits] = g
+		}
+	}
 }
 
 // buy asks the pools, tier by tier.

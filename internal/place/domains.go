@@ -38,7 +38,7 @@ const (
 // eligibleFor returns which machines count for constraint c of a group, when keys are those of all its constraints.
 func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligible, string) {
 	t := d.topo
-	e := &eligible{doms: map[int][]int32{}, sure: map[int][]int32{}, all: map[int][]int32{}}
+	e := &eligible{}
 	var b strings.Builder
 	if c.HonorAffinity {
 		e.form = g.selects
@@ -66,6 +66,7 @@ func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 		return old, text
 	}
 	t.eligs[text], e.text = e, text
+	e.doms, e.sure, e.all = map[int][]int32{}, map[int][]int32{}, map[int][]int32{}
 	e.fresh = (e.form == nil || len(e.form.terms) == 1 && len(e.form.terms[0].Keys()) == 0) &&
 		(e.tolerant == nil || !slices.ContainsFunc(t.pools, func(p model.Pool) bool { return !e.tolerant.tolerates(p.Taints) }))
 	for _, s := range t.spots {

@@ -13,6 +13,8 @@ import (
 // group is pods that are alike for scheduling: same requests, same selectors, same tolerations, same ties to others.
 type group struct {
 	key         string
+	traits      string       // the part of key that says what the pods ask for, amounts and priority aside
+	like        *group       // a group with the same traits, whose form and ties it shares; nil when it has its own
 	pods        []*model.Pod // by age, then name
 	requests    model.Resources
 	tolerations []model.Toleration
@@ -97,23 +99,45 @@ func newGroups(pods []*model.Pod, k *classer) []*group {
 		pods = slices.Clone(pods)
 		slices.SortStableFunc(pods, byAge)
 	}
-	byKey := map[string]*group{}
+	byKey := make(map[string]int32, groupsAtOnce)
 	var out []*group
+	var spare []group
 	seen := make(map[model.PodKey]bool, len(pods))
 	var buf []byte
-	for _, p := range pods {
+	at, counts := make([]int32, len(pods)), make([]int, 0, groupsAtOnce) // per pod 1 + its group, per group its pods
+	for i, p := range pods {
 		if seen[p.Key()] {
 			continue
 		}
 		seen[p.Key()] = true
-		buf = k.appendClass(buf[:0], p)
-		g := byKey[string(buf)]
-		if g == nil {
-			g = &group{key: string(buf), requests: p.Requests, tolerations: p.Tolerations, priority: p.Priority}
-			byKey[g.key] = g
-			out = append(out, g)
+		buf = appendAmounts(buf[:0], p)
+		from := len(buf)
+		buf = k.appendTraits(buf, p)
+		n, ok := byKey[string(buf)]
+		if !ok {
+			if len(spare) == 0 {
+				spare = make([]group, groupsAtOnce)
+			}
+			g := &spare[0]
+			spare = spare[1:]
+			g.key, g.requests, g.tolerations, g.priority = string(buf), p.Requests, p.Tolerations, p.Priority
+			g.traits = g.key[from:]
+			n = int32(len(out))
+			byKey[g.key] = n
+			out, counts = append(out, g), append(counts, 0)
 		}
-		g.pods = append(g.pods, p)
+		at[i] = 1 + n
+		counts[n]++
+	}
+	flat := make([]*model.Pod, len(pods))
+	for n, g := range out {
+		g.pods, flat = flat[:0:counts[n]], flat[counts[n]:]
+	}
+	for i, p := range pods {
+		if at[i] > 0 {
+			g := out[at[i]-1]
+			g.pods = append(g.pods, p)
+		}
 	}
 	slices.SortFunc(out, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.requests.CPU, a.requests.CPU),
@@ -124,6 +148,9 @@ func newGroups(pods []*model.Pod, k *classer) []*group {
 	}
 	return out
 }
+
+// groupsAtOnce is how many groups are allocated together.
+const groupsAtOnce = 64
 
 func pointers(list []model.Pod) []*model.Pod {
 	out := make([]*model.Pod, len(list))
@@ -140,7 +167,7 @@ func byAge(a, b *model.Pod) int {
 
 // terms returns the alternatives of the pod's node selector and required node affinity that do not contradict
 // themselves, or why there is none.
-func terms(p model.Pod) (out []require.Set, why model.Why, detail string) {
+func terms(p *model.Pod) (out []require.Set, why model.Why, detail string) {
 	if len(p.Needs) > 0 {
 		return nil, p.Needs[0], needText(p.Needs[0])
 	}

@@ -83,6 +83,10 @@ type seatOption struct {
 
 // seat places as many pods of the group as the ties allow, with as many wishes granted as can be.
 func (d *decision) seat(g *group) {
+	if len(g.wish) == 0 {
+		d.seatLevel(g)
+		return
+	}
 	base := level{g.form, g.rules}
 	levels := d.levels(g)
 	for i, l := range levels {
@@ -94,16 +98,14 @@ func (d *decision) seat(g *group) {
 		}
 		d.seatLevel(g)
 	}
-	g.plain = nil
-	if g.form, g.rules = base.form, base.rules; len(g.wish) == 0 {
-		d.seatLevel(g)
-	}
+	g.plain, g.form, g.rules = nil, base.form, base.rules
 }
 
 // seatLevel places pods of the group. Each goes to the best cell at its turn: what is paid for comes
 // first, then the heavier pool, then the cheaper zone, then the emptier one.
 func (d *decision) seatLevel(g *group) {
-	opts := d.cellsFor(g)
+	opts := d.cellsFor(g, d.opts[:0])
+	d.opts = opts
 	if g.nearHost() {
 		d.seatTogether(g, opts)
 	} else {
@@ -116,14 +118,14 @@ func (d *decision) seatLevel(g *group) {
 	}
 }
 
-// cellsFor lists the cells with what they offer to the group now.
-func (d *decision) cellsFor(g *group) []seatOption {
-	cs := d.cellsOf(g.form, g.keys)
-	opts := make([]seatOption, len(cs.list))
-	for i, c := range cs.list {
-		opts[i] = seatOption{c: c, offer: d.cheapestIn(g, c), cap: noCap}
-		if n, ok := d.caps[capKey{g.key, c.key()}]; ok {
-			opts[i].cap = n - g.boughtIn(c)
+// cellsFor lists the cells, in the room of opts, with what they offer to the group now.
+func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
+	for i, c := range d.cellsOf(g.form, g.keys).list {
+		opts = append(opts, seatOption{c: c, offer: d.cheapestIn(g, c), cap: noCap})
+		if len(d.caps) > 0 {
+			if n, ok := d.caps[capKey{g.key, c.key()}]; ok {
+				opts[i].cap = n - g.boughtIn(c)
+			}
 		}
 		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && d.manner != byThemselves
 		g.buys = g.buys || opts[i].offer.ok
@@ -238,7 +240,7 @@ func (d *decision) paidFor(g *group) bool {
 	form, rules, among := g.form, g.rules, g.among
 	g.form, g.rules, g.among = g.plain.form, g.plain.rules, nil
 	defer func() { g.form, g.rules, g.among = form, rules, among }()
-	opts := d.cellsFor(g)
+	opts := d.cellsFor(g, nil)
 	return slices.ContainsFunc(opts, func(o seatOption) bool {
 		slot, ok := d.candidate(g, &o)
 		return ok && slot >= 0

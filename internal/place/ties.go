@@ -22,7 +22,7 @@ func (d *decision) tie(slots []*slot) {
 	}
 	placing, coming := d.placing(), d.coming()
 	for _, g := range d.groups {
-		if g.why == "" {
+		if g.why == "" && g.like == nil {
 			d.own(g)
 		}
 	}
@@ -37,7 +37,7 @@ func (d *decision) tie(slots []*slot) {
 	d.internCrew(coming)
 	if len(t.terms) > 0 {
 		for _, g := range d.groups {
-			if g.matches = nil; g.why == "" {
+			if g.matches = nil; g.why == "" && g.like == nil {
 				g.matches = t.matching(g.first().Namespace, g.first().Labels)
 			}
 			for _, x := range g.matches {
@@ -49,8 +49,13 @@ func (d *decision) tie(slots []*slot) {
 	}
 	d.countPorts(placing)
 	for _, g := range d.groups {
-		if g.why == "" {
+		if g.why == "" && g.like == nil {
 			d.relate(&g.rules, g.ports)
+		}
+	}
+	for _, g := range d.groups {
+		if o := g.like; g.why == "" && o != nil {
+			g.rules, g.ports, g.wish = o.rules, o.ports, o.wish
 		}
 	}
 }

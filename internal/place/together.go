@@ -207,6 +207,7 @@ func capOf(rel []relation, others func(yield func([]relation, int))) int {
 // purchaseGroups turns what has to be bought into groups for packing: parts of groups, narrowed to their cells, and bundles.
 func (d *decision) purchaseGroups() []*group {
 	var out []*group
+	var spare []group
 	taken := map[*group]int{}
 	carve := func(g *group, n int) []*model.Pod {
 		from := g.next + taken[g]
@@ -234,8 +235,14 @@ func (d *decision) purchaseGroups() []*group {
 				}
 				continue
 			}
-			out = append(out, &group{key: g.key, pods: carve(g, p.n), requests: g.requests, form: p.c.pinned, size: g.size, lean: g.lean, shared: g.shared,
-				rules: rules{host: p.host}, cell: p.c, of: g, priority: g.priority, ahead: g.ahead, leap: g.leap})
+			if len(spare) == 0 {
+				spare = make([]group, groupsAtOnce)
+			}
+			x := &spare[0]
+			spare = spare[1:]
+			x.key, x.pods, x.requests, x.form, x.size, x.lean, x.shared = g.key, carve(g, p.n), g.requests, p.c.pinned, g.size, g.lean, g.shared
+			x.host, x.cell, x.of, x.priority, x.ahead, x.leap = p.host, p.c, g, g.priority, g.ahead, g.leap
+			out = append(out, x)
 		}
 	}
 	for _, x := range out {

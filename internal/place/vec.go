@@ -39,10 +39,13 @@ func newDims(groups []*group, daemons []model.Daemon) dims {
 	return append(d, slices.Sorted(maps.Keys(ext))...)
 }
 
-func (d dims) vec(r model.Resources) vec {
-	v := make(vec, len(d))
-	for i, n := range d {
-		v[i] = r.Get(n)
+func (d dims) vec(r model.Resources) vec { return d.appendVec(make(vec, 0, len(d)), r) }
+
+// appendVec appends vec(r) to v.
+func (d dims) appendVec(v vec, r model.Resources) vec {
+	v = append(v, r.CPU, r.Memory, r.Ephemeral, r.Pods) // the fixed four
+	for _, n := range d[4:] {
+		v = append(v, r.Extended[n])
 	}
 	return v
 }
