@@ -118,7 +118,7 @@ type decision struct {
 	bundles []*bundle
 	rooms   rooms
 	opts    []seatOption // room for those of the group being seated
-	undo    *undo // nil when nothing is taken back
+	undo    *undo        // nil when nothing is taken back
 	steps   int
 	most    int
 	// lessons are what this attempt knows, next what the one after it will.
