@@ -179,13 +179,13 @@ func (r Resources) String() string {
 
 // FormatQuantity prints v, in the units of the named resource's column, in Kubernetes' quantity notation.
 func FormatQuantity(name string, v int64) string {
-	switch name {
-	case ResourceCPU:
+	switch {
+	case name == ResourceCPU:
 		if v%1000 == 0 {
 			return fmt.Sprint(v / 1000)
 		}
 		return fmt.Sprintf("%dm", v)
-	case ResourceMemory, ResourceEphemeral:
+	case name == ResourceMemory, name == ResourceEphemeral, strings.HasPrefix(name, "hugepages-"):
 		for _, u := range []struct {
 			size int64
 			name string
