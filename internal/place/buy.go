@@ -2,29 +2,33 @@ package place
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// width says how wide a choice a claim gets. A sold-out size must have a next-best at once, and a family without quota must not block
+// width says how wide a choice a claim gets. A sold-out size should have a next-best at once, and a family without quota must not hold up
 // the pods; but every dearer option is one that may be bought. On demand, where a price is what it was and sizes are seldom sold out, the
-// list is narrow: what it lacks, the next plan finds within a second. On the spot market it is wide, since a wide choice is what
-// keeps machines from being taken back.
+// list is narrow, and ends where another plan would do better: that comes within seconds, knows what was refused, and may pack anew.
+// On the spot market it is wide, since a wide choice is what keeps machines from being taken back.
 type width struct {
 	// band: options up to so many per cent of the cheapest price are all welcome. Dearer ones only until there are so many options,
-	// sizes and families.
-	band                     model.Price
+	// sizes and families, and only up to ceiling per cent.
+	band, ceiling            model.Price
 	options, types, families int
 }
 
 func widthOf(capacityType string) width {
 	if capacityType == model.Spot {
-		return width{band: 115, options: 15, types: 15, families: 3}
+		return width{band: 115, ceiling: noCeiling, options: 15, types: 15, families: 3}
 	}
-	return width{band: 105, options: 15, types: 5, families: 3}
+	return width{band: 105, ceiling: 150, options: 15, types: 5, families: 3}
 }
+
+// noCeiling lets any price pass.
+const noCeiling = model.Price(math.MaxInt64)
 
 const (
 	// longList times as many offerings as a claim may name are looked at for it.
@@ -347,7 +351,7 @@ func (s *seller) holds(i int, need, over vec) bool {
 	return true
 }
 
-// narrow keeps the cheap band, then what variety asks for, then what minValues asks for.
+// narrow keeps the cheap band, then what minValues asks for, then what variety asks for.
 func (s *seller) narrow(all []int, most int) []int {
 	first := s.shelf.items[all[0]].o
 	wide := widthOf(first.CapacityType)
@@ -384,6 +388,9 @@ func (s *seller) narrow(all []int, most int) []int {
 	}
 	for _, i := range all {
 		it := &s.shelf.items[i]
+		if wide.ceiling != noCeiling && it.o.Price*100 > first.Price*wide.ceiling {
+			break
+		}
 		if !picked.has(i) && len(out) < most && (len(out) < wide.options || len(types) < wide.types && !slices.Contains(types, it.typ) ||
 			len(families) < wide.families && !slices.Contains(families, it.family)) {
 			pick(i)

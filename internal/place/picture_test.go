@@ -36,7 +36,7 @@ func TestQuestionsLeaveNoTrace(t *testing.T) {
 func TestWhoLeavesFreesTheLimits(t *testing.T) {
 	w, err := worldtext.Parse(`
 type D4 cpu=4 memory=16Gi zones=1 price=0.20
-type D8 cpu=8 memory=32Gi zones=1 price=0.40
+type D8 cpu=8 memory=32Gi zones=1 price=0.30
 pool general limit.cpu=12 limit.nodes=2
 node n1 pool=general type=D8 zone=1 cpu=8 memory=32Gi initialized
 node n2 pool=general type=D4 zone=1 cpu=4 memory=16Gi initialized
