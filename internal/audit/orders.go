@@ -10,11 +10,11 @@ import (
 func (t *tallies) inSteps(pick []int, gone bool) bool {
 	stuck := map[*unit]int{}
 	dice := uint64(1)
-	for range manySteps {
+	for order := range manySteps {
 		p := t.begin(pick, gone)
 		list := slices.Clone(t.units)
 		shuffle(list, &dice)
-		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Or(stuck[y]-stuck[x], raises(x)-raises(y)) })
+		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Or(stuck[y]-stuck[x], x.stands(order)-y.stands(order)) })
 		for i := 0; i < len(list); i++ {
 			u := list[i]
 			if u.left == 0 {

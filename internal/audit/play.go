@@ -240,8 +240,8 @@ func (p *play) bindAll(order int) []Finding {
 		dice := uint64(order)
 		shuffle(asking, &dice)
 	}
-	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers; who is counted and does not mind, after them.
-	slices.SortStableFunc(asking, func(x, y *unit) int { return raises(x) - raises(y) })
+	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers.
+	slices.SortStableFunc(asking, func(x, y *unit) int { return x.stands(order) - y.stands(order) })
 	for _, u := range asking {
 		p.advance(u)
 		p.goOn()
@@ -264,15 +264,19 @@ func (p *play) bindAll(order int) []Finding {
 	return out
 }
 
-// raises is 0 for pods that no spread counts, 1 for those that only spreads of their own count, who go up level by level, and 2 for those who
-// raise the numbers of others at any time.
-func raises(u *unit) int {
+// stands says how much a unit stands in the way of others: not at all when no spread counts it; 1 when some does, or only spreads of its own, so
+// that it goes up level by level; 2 when it raises the numbers of others at any time. The rule differs from order to order: the
+// first makes no difference between 1 and 2, one lets those come first who look for their own like, and may have to be the first of it.
+func (u *unit) stands(order int) int {
+	if order%3 == 1 && u.kin.looks != nil && slices.Contains(u.kin.counted, u.kin.looks) {
+		return 0
+	}
 	out := 0
 	for _, x := range u.kin.counted {
 		if x.rule != Spread {
 			continue
 		}
-		if out = max(out, 1); !slices.Contains(u.kin.spreads, x) {
+		if out = max(out, 1); order%3 > 0 && !slices.Contains(u.kin.spreads, x) {
 			return 2
 		}
 	}

@@ -62,6 +62,8 @@ type lessons struct {
 	eager map[model.PodKey]int
 	// called are groups, by key, that planned pods look for: they come before everybody, the greater the earlier.
 	called map[string]int
+	// alone are groups, by key, that were left over because those that they look for were where they could not join them.
+	alone map[string]bool
 	// manner says when planned pods are asked.
 	manner manner
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
@@ -73,7 +75,7 @@ type lessons struct {
 // clone copies the lessons, but for gather, which is the last of them.
 func (l *lessons) clone() lessons {
 	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), manner: l.manner, absent: maps.Clone(l.absent)}
+		called: maps.Clone(l.called), alone: maps.Clone(l.alone), manner: l.manner, absent: maps.Clone(l.absent)}
 }
 
 // capKey names a group and a cell, or a slot.
@@ -108,6 +110,7 @@ func (d *decision) learn(again bool) bool {
 	if d.usedLow && !d.fresh && len(d.stuck) > 0 {
 		d.next.fresh, learnt = true, true
 	}
+	learnt = d.lonesome() || learnt
 	d.call()
 	if d.robbed && d.manner < lastManner {
 		d.next.manner++

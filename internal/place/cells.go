@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -90,7 +91,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 		if l.ok.first() < 0 {
 			continue
 		}
-		d.expand(s, l, keys, func(values []string, sold set) {
+		note := func(values []string, sold set) {
 			c := get(slices.Clone(values))
 			if c == nil {
 				return
@@ -101,8 +102,17 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 				}
 				c.sold = make([]set, len(d.sellers))
 			}
-			c.sold[s.id] = sold
-		})
+			if c.sold[s.id] = sold; len(l.all) > 0 && len(keys) > 0 && c.pinned != nil {
+				c.sold[s.id] = d.lotOf(s, c.pinned).ok
+			}
+		}
+		if len(keys) == 0 || len(l.all) == 0 {
+			d.expand(s, alternative{l.ok, l.free}, keys, note)
+			continue
+		}
+		for _, a := range l.all {
+			d.expand(s, a, keys, note)
+		}
 	}
 	slices.SortFunc(cs.list, func(a, b *cell) int { return slices.Compare(a.values, b.values) })
 	return cs
@@ -118,7 +128,7 @@ func (d *decision) keyNames(keys []int) []string {
 
 // expand calls f with every combination of values that a seller's nodes may have under the keys, and the offerings that
 // have it.
-func (d *decision) expand(s *seller, l *lot, keys []int, f func(values []string, sold set)) {
+func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []string, sold set)) {
 	values := make([]string, len(keys))
 	var walk func(i int, left set)
 	walk = func(i int, left set) {
@@ -139,7 +149,7 @@ func (d *decision) expand(s *seller, l *lot, keys []int, f func(values []string,
 			walk(i+1, left.and(c.absent))
 			return
 		}
-		for _, v := range s.handsOut(k, l, d.topo.said[keys[i]]) {
+		for _, v := range s.handsOut(k, l.free, d.topo.said[keys[i]]) {
 			values[i] = v
 			walk(i+1, left)
 		}
@@ -150,12 +160,12 @@ func (d *decision) expand(s *seller, l *lot, keys []int, f func(values []string,
 // handsOut lists the values that the pool may give its nodes under a label of its own, as far as the pods agree; "" stands
 // for none. Where the pool allows any value, those come into question that others have or ask for; one is invented
 // only where there is none.
-func (s *seller) handsOut(k string, l *lot, said []string) []string {
+func (s *seller) handsOut(k string, free require.Set, said []string) []string {
 	v, defined := s.own.Get(k)
 	if !defined {
 		return []string{""}
 	}
-	if narrow, ok := l.free.Get(k); ok {
+	if narrow, ok := free.Get(k); ok {
 		v = v.And(narrow)
 	}
 	if list, listed := v.Listed(); listed {

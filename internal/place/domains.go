@@ -160,7 +160,7 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 			continue
 		}
 		items := s.shelf.filter(s.affordable(&lot{ok: s.base.and(s.shelf.available)}), s.own.And(term).Only(func(k string) bool { _, ok := term.Get(k); return ok }))
-		lot := &lot{free: s.own.And(term).Only(s.open)}
+		free := s.own.And(term).Only(s.open)
 		for _, k := range e.keys {
 			if c := s.shelf.keys[t.keys[k]]; c != nil {
 				has := newSet(len(s.shelf.items))
@@ -184,7 +184,7 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 				}
 				continue
 			}
-			for _, v := range s.handsOut(t.keys[k], lot, t.said[k]) {
+			for _, v := range s.handsOut(t.keys[k], free, t.said[k]) {
 				if k != host && v != "" {
 					e.all[k] = append(e.all[k], t.dom(k, v))
 				}

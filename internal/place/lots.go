@@ -16,6 +16,14 @@ type lot struct {
 	terms []require.Set
 	// free narrows labels on which nodes of this pool may go either way; groups may share a machine only when they agree.
 	free require.Set
+	// all are what each of several alternatives offers; nil when there is one only. In one cell another may be the better one.
+	all []alternative
+}
+
+// alternative is what one seller can offer to one alternative of a form.
+type alternative struct {
+	ok   set
+	free require.Set
 }
 
 // newLot asks one seller about one form, and, when the form has one, about its size. Why there is nothing, a ledger says.
@@ -45,7 +53,11 @@ func newLot(s *seller, g *form) *lot {
 				}
 			})
 		}
-		l.offer(s, holds, q.Only(s.open), t, &best)
+		free := q.Only(s.open)
+		if len(g.terms) > 1 && holds.first() >= 0 {
+			l.all = append(l.all, alternative{holds, free})
+		}
+		l.offer(s, holds, free, t, &best)
 	}
 	return l
 }

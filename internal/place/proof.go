@@ -255,6 +255,7 @@ func (p *proof) bind(g *group, at int32) {
 func (p *proof) count(x *term, at int32) {
 	s := p.d.topo.spots[at]
 	switch {
+	case x.near && s.doms[x.key] == unknown: // kube-scheduler does not see it
 	case x.near:
 		p.d.undo.add(&x.matched, s.doms[x.key], 1)
 	case x.elig == nil:

@@ -237,7 +237,7 @@ func (d *decision) domsOf(s *seller, g *group, i int) []int32 {
 			}
 			continue
 		}
-		if v := s.handsOut(name, d.lotOf(s, g.form), d.topo.said[k]); k != host && len(v) > 0 && v[0] != "" {
+		if v := s.handsOut(name, d.lotOf(s, g.form).free, d.topo.said[k]); k != host && len(v) > 0 && v[0] != "" {
 			out[k] = d.topo.dom(k, v[0])
 		}
 	}

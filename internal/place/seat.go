@@ -83,6 +83,9 @@ type seatOption struct {
 
 // seat places as many pods of the group as the ties allow, with as many wishes granted as can be.
 func (d *decision) seat(g *group) {
+	if len(d.alone) > 0 {
+		d.receive(g)
+	}
 	if len(g.wish) == 0 {
 		d.seatLevel(g)
 		return
@@ -180,13 +183,18 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 			}
 		}
 		n = min(n, o.cap)
-		o.bought, o.cap = o.bought+n, o.cap-n
-		o.offer.ok = o.cap > 0
-		g.asked += n
-		d.noteSeat(seated{g, -1, o.c, n})
-		d.count(g, o.c.doms, unknown, n)
+		d.order(g, o, n)
 		d.keepTurn(g)
 	}
+}
+
+// order has machines bought for n pods of the group in a cell.
+func (d *decision) order(g *group, o *seatOption, n int) {
+	o.bought, o.cap = o.bought+n, o.cap-n
+	o.offer.ok = o.cap > 0
+	g.asked += n
+	d.noteSeat(seated{g, -1, o.c, n})
+	d.count(g, o.c.doms, unknown, n)
 }
 
 // mayTake reports whether the slot may take one more pod of the group, as far as earlier attempts know.
@@ -222,13 +230,14 @@ func (d *decision) foresee(g *group, opts []seatOption) {
 		return
 	}
 	n := g.unseated()
+	alike := min(n, d.together(g, nil)) // on one machine
 	for i := range opts {
 		o := &opts[i]
 		if o.offer.ok {
 			o.holds = min(n, o.cap)
 		}
 		for _, at := range o.c.slots {
-			if o.holds = min(n, o.holds+d.slots[at].free.times(g.size, n)); o.holds == n {
+			if o.holds = min(n, o.holds+d.slots[at].free.times(g.size, alike)); o.holds == n {
 				break
 			}
 		}
@@ -354,6 +363,9 @@ func (d *decision) count(g *group, doms []int32, spot int32, n int) {
 // tally counts n pods of the group in domains, for those that pick them and those that they refuse.
 func (d *decision) tally(g *group, doms []int32, spot int32, n int) {
 	for _, x := range g.matches {
+		if x.near && doms[x.key] == unknown && x.key != host {
+			continue // kube-scheduler does not see it: the machine lacks the label
+		}
 		if x.elig != nil && (spot == unknown && !x.elig.fresh && !g.owns(x) || spot >= 0 && x.elig.spots[spot] == perhaps) {
 			d.undo.add(&x.maybe, doms[x.key], int32(n))
 		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] == surely {

@@ -26,19 +26,28 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 	if !g.near.self {
 		return
 	}
-	// Nobody is anywhere: all of them on one machine that is there, if it has the room; else on one to buy.
+	// Nobody is anywhere: all of them on one machine, or as many as can be; on one that is there, if it holds no fewer than one to buy.
+	slot, most := d.roomiest(g, opts)
+	if _, n, _ := d.bestFor(g, opts, nil); most == 0 || n > most {
+		d.bundle(g, opts, nil)
+		return
+	}
+	for g.unseated() > 0 && d.slots[slot].holds(g, 1) > 0 && d.stands(g, d.topo.spots[d.slots[slot].spot].doms, false) && d.mayTake(g, slot) {
+		d.sit(g, slot, 1)
+	}
+}
+
+// roomiest returns the first slot that holds most pods of the group, and how many that is.
+func (d *decision) roomiest(g *group, opts []seatOption) (slot int32, most int) {
 	for i := range opts {
 		for _, at := range opts[i].c.slots {
 			s := d.slots[at]
-			if n := g.unseated(); s.holds(g, n) == n && d.stands(g, d.topo.spots[s.spot].doms, false) {
-				for g.unseated() > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
-					d.sit(g, at, 1)
-				}
-				return
+			if n := min(s.holds(g, g.unseated()), d.together(g, nil)); n > most && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
+				slot, most = at, n
 			}
 		}
 	}
-	d.bundle(g, opts, nil)
+	return slot, most
 }
 
 // present reports whether any pod that the group wants to be near is anywhere.
@@ -105,29 +114,7 @@ type member struct {
 
 // bundle puts as many pods of the group as a machine can hold onto one machine: that of onto, or a new one.
 func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
-	best, most := -1, 0
-	var with *form
-	for i := range opts {
-		o := &opts[i]
-		if !o.offer.ok || !d.regards(g, o.c.doms) {
-			continue
-		}
-		f := o.c.pinned
-		base := make(vec, len(g.size))
-		if onto != nil {
-			if f = d.forms.merge(onto.form, f, onto.size); f == nil {
-				continue
-			}
-			base = onto.size
-		}
-		n := d.holds(f, base, g)
-		if limit := g.together(onto); n > limit {
-			n = limit
-		}
-		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
-			best, most, with = i, n, f
-		}
-	}
+	best, most, with := d.bestFor(g, opts, onto)
 	if best < 0 {
 		return
 	}
@@ -148,6 +135,31 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 	d.noteSeat(seated{g, -1, c, n})
 }
 
+// bestFor returns the cell in which a machine holds most pods of the group, beside those of onto if that is not nil, how many that is, and what the
+// machine must look like. The cell is -1 when there is none.
+func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, most int, with *form) {
+	best = -1
+	for i := range opts {
+		o := &opts[i]
+		if !o.offer.ok || !d.regards(g, o.c.doms) {
+			continue
+		}
+		f := o.c.pinned
+		base := make(vec, len(g.size))
+		if onto != nil {
+			if f = d.forms.merge(onto.form, f, onto.size); f == nil {
+				continue
+			}
+			base = onto.size
+		}
+		n := min(d.holds(f, base, g), d.together(g, onto))
+		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
+			best, most, with = i, n, f
+		}
+	}
+	return best, most, with
+}
+
 // regards is stands for a machine to buy, but without affinity on that machine.
 func (d *decision) regards(g *group, doms []int32) bool {
 	if !g.nearHost() {
@@ -164,20 +176,28 @@ func (d *decision) regards(g *group, doms []int32) bool {
 func (d *decision) holds(f *form, base vec, g *group) int {
 	most := 0
 	for _, s := range d.sellers {
-		most = max(most, s.most(d.lotOf(s, f).ok, base, g.size, g.unseated()))
+		most = max(most, s.most(s.affordable(d.lotOf(s, f)), base, g.size, g.unseated()))
 	}
 	return most
 }
 
-// together returns how many pods of the group bear each other, and those of the bundle, on one machine.
-func (g *group) together(onto *bundle) int {
+// together returns how many pods of the group bear each other, and those of the bundle, on one machine. Those that the group looks for are there before
+// it: how many they bear beside them does not matter any more.
+func (d *decision) together(g *group, onto *bundle) int {
 	var loads []member
 	if onto != nil {
 		loads = onto.members
 	}
 	return capOf(g.host, func(yield func([]relation, int)) {
 		for _, m := range loads {
-			yield(m.g.host, m.n)
+			rel := m.g.host
+			if m.g != g && len(g.near.terms) > 0 && len(m.g.anti) == 0 && d.wants(g, m.g) {
+				rel = slices.Clone(rel)
+				for i := range rel {
+					rel[i].limit = noBound
+				}
+			}
+			yield(rel, m.n)
 		}
 	})
 }
@@ -220,6 +240,9 @@ func (d *decision) purchaseGroups() []*group {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
 			x.join(m.g.host, int32(m.n))
 			x.priority, x.ahead, x.leap = max(x.priority, m.g.priority), max(x.ahead, m.g.ahead), max(x.leap, m.g.leap)
+		}
+		for i := range x.host { // who came after those that it looks for may be more than they bear, as together knows; nobody else may join
+			x.host[i].limit = max(x.host[i].limit, x.host[i].adds)
 		}
 		out = append(out, x)
 	}
