@@ -45,7 +45,7 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 			best = d
 		}
 	}
-	return best
+	return varied(best, pods)
 }
 
 // lessons are what earlier attempts taught. The zero value knows nothing.
@@ -68,6 +68,8 @@ type lessons struct {
 	manner manner
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
 	gather bool
+	// shy says which groups are not bought for in pools of a weight, because machines of lighter pools are to take them along.
+	shy map[shyKey]bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
 }
@@ -80,6 +82,12 @@ func (l *lessons) clone() lessons {
 
 // capKey names a group and a cell, or a slot.
 type capKey struct{ group, at string }
+
+// shyKey names a group and the weight of pools.
+type shyKey struct {
+	group  string
+	weight int
+}
 
 // absence names a domain of those that count for a spread.
 type absence struct {

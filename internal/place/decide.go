@@ -270,7 +270,7 @@ func (d *decision) packing(tier []*seller) (p *packer, want []int, groups []*gro
 		for _, s := range tier { // all of them are asked: packing looks at the answers
 			sold = d.lotOf(s, g.form).ok.first() >= 0 || sold
 		}
-		if g.waiting() > 0 && sold {
+		if g.waiting() > 0 && sold && !d.shy[shyKey{g.of.key, tier[0].pool.Weight}] {
 			groups, want, p.sizes = append(groups, g), append(want, g.waiting()), append(p.sizes, g.size)
 		}
 	}
