@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -342,4 +343,40 @@ func nowhere() *rest.Config { return &rest.Config{Host: "https://127.0.0.1:1"} }
 
 func quantities(name corev1.ResourceName, v string) corev1.ResourceList {
 	return corev1.ResourceList{name: resource.MustParse(v)}
+}
+
+// TestResize gives a running pod more while there is room, says so when there is none, and forgets what is no longer asked for.
+func TestResize(t *testing.T) {
+	h, err := New(Config{Admin: nowhere()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	m := &machine{Machine: lab.Machine{Name: "n", CPUs: 2, MemoryMiB: 8192, OSDiskGB: 30}, host: h, pods: map[podID]*podRun{}}
+	m.alloc = capacity(m.Machine, 3)
+	pod := func(cpu string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "1", Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main",
+			Resources: corev1.ResourceRequirements{Requests: quantities("cpu", cpu)}}}}}
+	}
+	now := time.Unix(1000, 0)
+	p := &podRun{pod: pod("1"), requests: podRequests(pod("1")), has: containers(pod("1")), step: running, started: now}
+	m.pods["1"] = p
+	for _, x := range []struct {
+		asks, has string
+		pending   bool
+	}{{"1500m", "1500m", false}, {"3", "1500m", true}, {"3", "1500m", true}, {"1500m", "1500m", false}, {"500m", "500m", false}} {
+		p.gates = false
+		before := p.pod.Spec.Containers[0].Resources.Requests.Cpu().String()
+		m.takePod(podNews{pod: pod(x.asks)}, now)
+		if p.gates == (before == x.asks) {
+			t.Errorf("asked for %s after %s, the status is written: %v", x.asks, before, p.gates)
+		}
+		s := m.runningStatus(p, now)
+		if got := s.ContainerStatuses[0].AllocatedResources.Cpu().String(); got != x.has {
+			t.Errorf("asked for %s, has %s, want %s", x.asks, got, x.has)
+		}
+		if got := slices.ContainsFunc(s.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodResizePending }); got != x.pending {
+			t.Errorf("asked for %s, pending: %v", x.asks, got)
+		}
+	}
 }

@@ -41,8 +41,10 @@ type podRun struct {
 	refusal  refusal   // why it was rejected
 	requests corev1.ResourceList
 	ip       string
-	started  time.Time // its containers
-	gates    bool      // a readiness gate changed: the status must be written again
+	started  time.Time           // its containers
+	gates    bool                // a readiness gate changed, or a resize was answered: the status must be written again
+	has      []corev1.Container  // with the resources that they were given last
+	refused  corev1.ResourceList // what a resize asked for and found no room for; nil = nothing
 	last     corev1.PodStatus
 	failures int // of writes, in a row
 }
@@ -70,7 +72,7 @@ func (m *machine) takePod(n podNews, now time.Time) {
 		}
 		return
 	case p == nil:
-		p = &podRun{pod: n.pod, requests: podRequests(n.pod)}
+		p = &podRun{pod: n.pod, requests: podRequests(n.pod), has: containers(n.pod)}
 		m.begin(p, now)
 		m.pods[n.pod.UID] = p
 	default:
@@ -78,6 +80,7 @@ func (m *machine) takePod(n podNews, now time.Time) {
 		if p.step == running && gatesOpen(p.pod) != gatesOpen(&corev1.Pod{Spec: p.pod.Spec, Status: p.last}) {
 			p.gates, p.due = true, now
 		}
+		m.resize(p, now)
 	}
 	if n.pod.DeletionTimestamp != nil && p.step != released {
 		m.leave(p, now)

@@ -53,6 +53,10 @@ func (m *machine) runningStatus(p *podRun, now time.Time) corev1.PodStatus {
 		missing[corev1.PodReady] = "ReadinessGatesNotReady"
 	}
 	s.Conditions = conditions(now, missing)
+	if p.refused != nil {
+		s.Conditions = append(s.Conditions, corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred,
+			Message: "Node didn't have enough resource", LastTransitionTime: metav1.NewTime(now)})
+	}
 	for _, c := range p.pod.Status.Conditions { // the gates themselves, which others write; said again unchanged
 		if slices.Contains(p.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: c.Type}) {
 			s.Conditions = append(s.Conditions, c)
@@ -109,7 +113,9 @@ func conditions(now time.Time, missing map[corev1.PodConditionType]string) []cor
 
 func runs(p *podRun, c corev1.Container, now time.Time) corev1.ContainerStatus {
 	started := true
+	granted := p.granted(c)
 	return corev1.ContainerStatus{
+		AllocatedResources: granted.Requests, Resources: &granted,
 		Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: fmt.Sprintf("lab://%s/%s", p.pod.UID, c.Name), Ready: true, Started: &started,
 		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
 	}

@@ -74,6 +74,48 @@ func podScenarios() []scenario {
 			c.RestartPolicy, c.Ports = &always, []corev1.ContainerPort{{ContainerPort: 8081, HostPort: 8081}}
 			s.InitContainers = []corev1.Container{c}
 		}),
+		resizeScenario(),
+	}
+}
+
+// resizeScenario has a running pod that is given more in its place: what it asks for now counts, not what it was bought for, and so the
+// next pod finds no room beside it.
+func resizeScenario() scenario {
+	const gate = "example.com/resized"
+	onTwo := func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{coresKey: "2"} }
+	grown := workload{name: "grown", pods: 1, cpu: "100m", edit: onTwo}
+	beside := workload{name: "beside", pods: 1, cpu: "1", edit: func(s *corev1.PodSpec) {
+		onTwo(s)
+		s.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
+	}}
+	more := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"1500m"}}}]}}`))
+	open := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/schedulingGates"}]`))
+	return scenario{
+		name: "a running pod that grows", workloads: []workload{grown, beside},
+		play: func(l *lab) {
+			pods := l.podsOf(grown)
+			if !runningOf(pods, 1) {
+				return
+			}
+			if q := pods[0].Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]; q.MilliValue() != 1500 {
+				if err := l.SubResource("resize").Patch(l.t.Context(), &pods[0], more); err != nil {
+					l.t.Fatal(err)
+				}
+			}
+			for _, p := range l.podsOf(beside) {
+				if len(p.Spec.SchedulingGates) > 0 {
+					if err := l.Patch(l.t.Context(), &p, open); err != nil {
+						l.t.Fatal(err)
+					}
+				}
+			}
+		},
+		holds: func(l *lab) string {
+			if a, b := l.perDomain(grown, hostKey), l.perDomain(beside, hostKey); len(a) != 1 || len(b) != 1 || len(l.nodes()) != 2 {
+				return fmt.Sprintf("grown on %v, beside on %v, %d nodes; want a node each", a, b, len(l.nodes()))
+			}
+			return ""
+		},
 	}
 }
 
