@@ -22,12 +22,11 @@ type blender struct {
 
 // blend buys machines in the mix that the program of slices asks for, and asks anew as pods run out. Filling by worth alone buys whatever
 // can be filled best first, and is left with pods that are all alike: much memory for few cores, say, which no machine takes without
-// waste. Keeping to the mix, what is left stays as mixed as it was. nil when it cannot be better than the draft to beat.
-func (p *packer) blend(want []int, beat *draft) *draft {
-	b := &blender{mix: p.newSliced(want), at: make([]int, len(p.choices))}
-	worth := make([]int64, len(want))
-	b.mix.worth(want, worth)
-	b.filler = p.newFiller(want, worth)
+// waste. Keeping to the mix, what is left stays as mixed as it was. nil when it cannot be better than the draft to beat. The program is used
+// up.
+func (p *packer) blend(want []int, mix *sliced, beat *draft) *draft {
+	b := &blender{mix: mix, at: make([]int, len(p.choices))}
+	b.filler = p.newFiller(want, mix.prices(want))
 	for _, ci := range b.tries {
 		b.of(int(ci))
 	}

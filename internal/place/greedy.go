@@ -77,11 +77,10 @@ type cursor struct {
 	most  vec // of those that were passed
 }
 
-// greedy returns that packing; nil when the steps do not suffice, or as soon as it cannot end up better than rival. O(pods + machines ×
-// choices), and visits to machines that have the one amount and not the other.
-func (p *packer) greedy(want []int, rival *draft) *draft {
-	g := &greedy{packer: p, lay: p.arranged(want), limits: p.remaining(nil), judged: rival, worth: make([]int64, len(want))}
-	p.newSliced(want).worth(want, g.worth)
+// greedy returns that packing; nil when the steps do not suffice, or as soon as it cannot end up better than rival. Prices are what pods are
+// worth in the program of slices. O(pods + machines × choices), and visits to machines that have the one amount and not the other.
+func (p *packer) greedy(want []int, prices []int64, rival *draft) *draft {
+	g := &greedy{packer: p, lay: p.arranged(want), limits: p.remaining(nil), judged: rival, worth: slices.Clone(prices)}
 	for i, n := range want {
 		if n > 0 {
 			g.order = append(g.order, i)

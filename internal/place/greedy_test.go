@@ -66,7 +66,7 @@ func plainGreedy(p *packer, want []int) *draft {
 func TestGreedyPacksAsItIsKnown(t *testing.T) {
 	for seed := range int64(60) {
 		p, want := mixed(rand.New(rand.NewSource(seed)))
-		got, should := p.greedy(want, hopeless()), plainGreedy(p, want)
+		got, should := p.greedy(want, p.newSliced(want).prices(want), hopeless()), plainGreedy(p, want)
 		if got.missed != should.missed || got.price != should.price || len(got.bins) != len(should.bins) {
 			t.Fatalf("seed %d: %d machines for %d, %d pods left; pod by pod %d machines for %d, %d pods left", seed, len(got.bins), got.price, got.missed,
 				len(should.bins), should.price, should.missed)
@@ -80,9 +80,9 @@ func TestGreedyIsGivenUpOnlyForWhatIsNoDearer(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		p, want := mixed(r)
-		whole := p.greedy(want, hopeless())
+		whole := p.greedy(want, p.newSliced(want).prices(want), hopeless())
 		rival := &draft{price: whole.price * int64(60+r.Intn(45)) / 100}
-		switch d := p.greedy(want, rival); {
+		switch d := p.greedy(want, p.newSliced(want).prices(want), rival); {
 		case d != nil:
 			kept++
 		case whole.missed > 0 || whole.price >= rival.price:
@@ -114,7 +114,7 @@ func TestGreedyIsNeverCutShort(t *testing.T) {
 		d.buying = d.purchaseGroups()
 		p, want, _ := d.packing(d.sellers)
 		p.steps = DefaultLimit / greedyShare
-		whole := p.greedy(want, hopeless())
+		whole := p.greedy(want, p.newSliced(want).prices(want), hopeless())
 		if whole == nil {
 			t.Errorf("%s: cut short", c.name)
 			continue

@@ -144,13 +144,15 @@ func (p *packer) pack(want []int) *draft {
 	if d := p.exact(want, min(p.steps/2, max(polish, thorough/(fewPods+total)*fewPods))); d != nil {
 		return d
 	}
+	mix := p.newSliced(want)
+	prices := mix.prices(want)
 	best, guide := p.learned(want, learn)
-	if d := p.blend(want, best); d != nil && d.better(best) {
+	if d := p.blend(want, mix, best); d != nil && d.better(best) {
 		best = d
 	}
 	best = p.frugally(polish, func(q *packer) *draft { return q.improve(best, want, guide) })
 	// The packing that users know is the judge that ours must beat.
-	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want, best) })
+	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want, prices, best) })
 	if q != nil && q.better(best) {
 		best = p.frugally(polish, func(p *packer) *draft { return p.improve(q, want, guide) })
 	}

@@ -80,13 +80,23 @@ func (p *packer) newSliced(want []int) *sliced {
 	for i := range p.choices {
 		s.top = max(s.top, float64(p.choices[i].price), 1)
 	}
-	flat := make([]float64, len(p.choices)*len(s.rows))
-	for ci := range p.choices {
-		row := flat[ci*len(s.rows):][:len(s.rows)]
+	n := len(s.rows)
+	flat := make([]float64, len(p.choices)*n)
+	s.room = make([][]float64, len(p.choices))
+	gives := make([][]int, len(p.lay.markets)) // per market: the rows that its machines give to
+	for m := range gives {
 		for i := range s.rows {
+			if s.rows[i].markets.has(m) {
+				gives[m] = append(gives[m], i)
+			}
+		}
+	}
+	for ci := range p.choices {
+		row := flat[ci*n : (ci+1)*n : (ci+1)*n]
+		for _, i := range gives[p.lay.marketOf[ci]] {
 			row[i] = s.gives(ci, &s.rows[i]) / s.rows[i].scale
 		}
-		s.room = append(s.room, row)
+		s.room[ci] = row
 	}
 	s.solve()
 	return s
@@ -155,8 +165,17 @@ func (t knot) share() float64 {
 
 // demand adds a row, if machines can give what it asks for.
 func (s *sliced) demand(d demand) {
-	for ci := range s.p.choices {
-		d.scale = max(d.scale, s.gives(ci, &d))
+	for m := range s.p.lay.markets {
+		if !d.markets.has(m) {
+			continue
+		}
+		if d.resource < 0 {
+			d.scale = 1
+			break
+		}
+		for _, most := range s.p.lay.markets[m].most {
+			d.scale = max(d.scale, float64(most[d.resource]))
+		}
 	}
 	if d.scale == 0 {
 		return
@@ -173,12 +192,9 @@ func (s *sliced) demand(d demand) {
 	s.rows = append(s.rows, d)
 }
 
-// gives is what one machine gives to a demand.
+// gives is what one machine gives to a demand of its market.
 func (s *sliced) gives(ci int, d *demand) float64 {
-	switch {
-	case !d.markets.has(int(s.p.lay.marketOf[ci])):
-		return 0
-	case d.resource < 0:
+	if d.resource < 0 {
 		return 1
 	}
 	return float64(max(0, s.p.choices[ci].room[d.resource]))
@@ -220,6 +236,13 @@ func (s *sliced) less(loads []load, times int) bool {
 		s.solve()
 	}
 	return changed
+}
+
+// prices is worth of all that waits.
+func (s *sliced) prices(want []int) []int64 {
+	out := make([]int64, len(want))
+	s.worth(want, out)
+	return out
 }
 
 // worth writes what a pod of each group that is left is worth, in 1024ths of a micro-dollar. O(groups + rows × kinds).

@@ -76,7 +76,7 @@ func TestBlendsPlaceAllPods(t *testing.T) {
 	for seed := range int64(100) {
 		p, want := mixed(rand.New(rand.NewSource(seed)))
 		beat := p.fill(want, p.alone(want))
-		d := p.blend(want, beat)
+		d := p.blend(want, p.newSliced(want), beat)
 		if d == nil {
 			continue
 		}
