@@ -51,6 +51,9 @@ func (p *packer) blend(want []int, mix *sliced, beat *draft) *draft {
 func (b *blender) of(ci int) int {
 	if b.at[ci] == 0 {
 		b.patterns, b.tried, b.built = append(b.patterns, pattern{}), append(b.tried, ci), append(b.built, -1)
+		if n := len(b.patterns); n <= len(b.scratch) {
+			b.patterns[n-1].loads = b.scratch[n-1].loads[:0]
+		}
 		b.at[ci] = len(b.patterns)
 	}
 	return b.at[ci] - 1

@@ -27,7 +27,11 @@ func newChoices(tier []*seller, groups []*form) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.id, groups) {
-			all = append(all, s.kinds(choice{seller: s.id, free: fi}, f, groups)...)
+			if kinds := s.kinds(choice{seller: s.id, free: fi}, f, groups); all == nil {
+				all = kinds
+			} else {
+				all = append(all, kinds...)
+			}
 		}
 	}
 	byPrice := func(a, b choice) int {
@@ -63,6 +67,7 @@ const lookBack = 4
 func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choice {
 	n, words := len(s.shelf.items), (len(groups)+63)/64
 	masks, flat := make([]set, n), make(set, n*words)
+	some := 0
 	for gi, g := range groups {
 		l := g.lots[like.seller]
 		if l == nil || l.ok.first() < 0 || !l.free.Contains(flavour) {
@@ -70,11 +75,14 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 		}
 		ok := s.affordable(l)
 		for i := ok.first(); i >= 0; i = ok.next(i + 1) {
-			masks[i] = flat[i*words : (i+1)*words : (i+1)*words]
+			if masks[i] == nil {
+				masks[i] = flat[i*words : (i+1)*words : (i+1)*words]
+				some++
+			}
 			masks[i].add(gi)
 		}
 	}
-	out := make([]choice, 0, n)
+	out := make([]choice, 0, some)
 	for i, m := range masks {
 		if m == nil {
 			continue
@@ -234,12 +242,9 @@ func (s *seller) adds(company []int, j int) bool {
 const pruneBlock = 32
 
 // prune drops choices that another one beats: as cheap, as roomy, accepting as much, taking no more of the limits. The
-// input is sorted by price; of equals the first stays.
+// input is sorted by price; of equals the first stays. The result is in the room of the input.
 func prune(all []choice) []choice {
-	if len(all) == 0 {
-		return nil
-	}
-	out := make([]choice, 0, len(all))
+	out := all[:0]
 	var most []vec // per block of out: the most of each amount that any of them has room for
 next:
 	for ci := range all {

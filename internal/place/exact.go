@@ -74,6 +74,7 @@ type search struct {
 	bound   bool // limits are part of the state
 	memo    map[string]answer
 	text    []byte
+	rooms   vec // of the machines being filled, one after the other
 }
 
 // trim returns the choices that are not beaten once rooms are cut down to what all waiting pods together need. Choices come by price: what
@@ -181,7 +182,7 @@ func (e *search) solve(left []int, limits []vec) (best answer, ok bool) {
 			continue
 		}
 		t := &try{search: e, ci: ci, left: left, limits: limits, best: &best, found: &found}
-		if !t.fill(first, c.room.clone(), nil) {
+		if !t.fill(first, c.room, make([]load, 0, len(left))) {
 			return answer{}, false
 		}
 	}
@@ -237,14 +238,17 @@ func (t *try) fill(at int, room vec, loads []load) bool {
 	if last {
 		least = most
 	}
+	mark := len(t.rooms)
 	for n := most; n >= least; n-- {
 		next, with := room, loads
 		if n > 0 {
-			next = room.clone()
+			t.rooms = append(t.rooms, room...)
+			next = t.rooms[mark:]
 			next.take(t.sizes[g], n)
-			with = append(slices.Clip(loads), load{g, n})
+			with = append(loads, load{g, n}) // in the room of the ways before, which are done with
 		}
-		if !t.fill(at+1, next, with) {
+		ok := t.fill(at+1, next, with)
+		if t.rooms = t.rooms[:mark]; !ok {
 			return false
 		}
 	}

@@ -46,6 +46,9 @@ type pattern struct {
 	known  bool
 }
 
+// someLoads is for how many loads there is room in a pattern at first.
+const someLoads = 16
+
 // fill buys machine after machine: of all choices' best patterns the one with most worth per price, as often as it fits
 // in the waiting pods. A pattern gets worse as pods run out, never better, so only those are built anew that seem best.
 func (p *packer) fill(want []int, worth []int64) *draft {
@@ -193,6 +196,9 @@ func (f *filler) build(pt *pattern, ci int) {
 // load puts k pods of a group on.
 func (f *filler) load(pt *pattern, g, k int) {
 	if f.used[g] == 0 {
+		if cap(pt.loads) == 0 {
+			pt.loads = make([]load, 0, someLoads)
+		}
 		f.at[g] = int32(len(pt.loads))
 		pt.loads = append(pt.loads, load{group: g})
 	}
@@ -292,8 +298,9 @@ func (f *filler) score(l *lane) float64 {
 		return 0
 	}
 	times := math.MaxFloat64 // as often as it would go into the room
+	float := f.float[:len(l.inverse)]
 	for r, one := range l.inverse {
-		if x := f.float[r] * one; x < times {
+		if x := float[r] * one; x < times {
 			times = x
 		}
 	}
@@ -327,10 +334,14 @@ func (f *filler) advance(l *lane) bool {
 	if l.seen != f.now {
 		l.seen, l.row, l.pos = f.now, 0, 0
 	}
+next:
 	for ; l.row < len(l.rows); l.row, l.pos = l.row+1, 0 {
 		r := &l.rows[l.row]
-		if !f.room.covers(r.size) {
-			continue
+		room := f.room[:len(r.size)]
+		for i, v := range r.size {
+			if room[i] < v {
+				continue next
+			}
 		}
 		for ; l.pos < len(r.groups); l.pos++ {
 			g := int(r.groups[l.pos])

@@ -181,21 +181,39 @@ func (p *proof) units() []unit {
 		g *group
 		c *cell
 	}
-	supply := map[part][]share{}
-	for i, m := range d.made {
-		for _, l := range m.loads {
+	// What each part got, one after the other: numbered as they come, counted, and then listed from one piece of memory.
+	number, counts := map[part]int{}, []int{}
+	var of []int
+	for i := range d.made {
+		for _, l := range d.made[i].loads {
 			at := part{l.g, l.c}
-			supply[at] = append(supply[at], share{i, l.n})
+			n, ok := number[at]
+			if !ok {
+				n = len(counts)
+				number[at], counts = n, append(counts, 0)
+			}
+			counts[n]++
+			of = append(of, n)
 		}
 	}
-	var out []unit
+	supply, flat := make([][]share, len(counts)), make([]share, len(of))
+	for n, k := range counts {
+		supply[n], flat = flat[:0:k], flat[k:]
+	}
+	for i := range d.made {
+		for k, l := range d.made[i].loads {
+			supply[of[k]] = append(supply[of[k]], share{i, l.n})
+		}
+		of = of[len(d.made[i].loads):]
+	}
+	out := make([]unit, 0, len(d.seats))
 	for i, s := range d.seats {
 		if s.slot >= 0 {
 			out = append(out, unit{s.g, d.slots[s.slot].spot, s.n, i, -1})
 			continue
 		}
-		at := part{s.g, s.cell}
-		for n := s.n; n > 0 && len(supply[at]) > 0; {
+		at, ok := number[part{s.g, s.cell}]
+		for n := s.n; ok && n > 0 && len(supply[at]) > 0; {
 			from := &supply[at][0]
 			k := min(n, from.n)
 			out = append(out, unit{s.g, d.made[from.made].spot, k, i, from.made})

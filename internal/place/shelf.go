@@ -73,7 +73,7 @@ func newShelf(cat model.Catalog) *shelf {
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
 	n := len(s.items)
 	s.all, s.available = newSet(n), newSet(n)
-	b := &shelver{s: s, columns: map[string]*column{}, of: make([][]int32, len(cat.Types))}
+	b := &shelver{s: s, columns: map[string]*column{}, of: make([][]int32, len(cat.Types)), own: make([]bool, n)}
 	types, zones, kinds := b.column(model.LabelInstanceType), b.column(model.LabelZone), b.column(model.LabelCapacityType)
 	flat := make([]int32, n)
 	for ti := range cat.Types {
@@ -89,9 +89,11 @@ func newShelf(cat model.Catalog) *shelf {
 		b.note(zones, it.o.Zone, i)
 		b.note(kinds, it.o.CapacityType, i)
 		for k, v := range it.o.Labels {
-			if k != model.LabelZone || v != it.o.Zone {
-				b.note(b.column(require.Key(k)), v, i)
+			if k == model.LabelZone && v == it.o.Zone || k == model.LabelCapacityType && v == it.o.CapacityType {
+				continue
 			}
+			b.note(b.column(require.Key(k)), v, i)
+			b.own[i] = true
 		}
 	}
 	for ti, items := range b.of {
@@ -115,6 +117,7 @@ type shelver struct {
 	s       *shelf
 	columns map[string]*column
 	of      [][]int32 // per type: its items
+	own     []bool    // per item: whether it has labels besides zone and capacity type
 	spare   set       // to cut sets from
 }
 
@@ -158,9 +161,12 @@ func (b *shelver) noteType(t *model.InstanceType, items []int32) {
 		}
 		c := b.column(k)
 		for _, i := range items {
-			if _, own := b.s.items[i].o.Labels[k]; !own {
-				b.note(c, v, int(i))
+			if b.own[i] {
+				if _, own := b.s.items[i].o.Labels[k]; own {
+					continue
+				}
 			}
+			b.note(c, v, int(i))
 		}
 	}
 	for k, vs := range t.Either {
