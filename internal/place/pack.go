@@ -144,9 +144,9 @@ func (p *packer) pack(want []int) *draft {
 	if d := p.exact(want, min(p.steps/2, max(polish, thorough/(fewPods+total)*fewPods))); d != nil {
 		return d
 	}
+	best, guide := p.learned(want, learn)
 	mix := p.newSliced(want)
 	prices := mix.prices(want)
-	best, guide := p.learned(want, learn)
 	if d := p.blend(want, mix, best); d != nil && d.better(best) {
 		best = d
 	}

@@ -31,6 +31,9 @@ func (x *sight) sated(i int) bool {
 	if len(x.families) < x.wide.families && !slices.Contains(x.families, it.family) {
 		x.families = append(x.families, it.family)
 	}
+	if x.wide.ceiling != noCeiling && it.o.Price*100 > x.first*x.wide.ceiling {
+		return true
+	}
 	return x.n >= x.wide.options && (x.n >= inBand(x.most) || it.o.Price*100 > x.first*x.wide.band) &&
 		len(x.types) == x.wide.types && len(x.families) >= min(x.wide.families, x.s.shelf.families)
 }
