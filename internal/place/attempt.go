@@ -21,6 +21,10 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 	var best *decision
 	mends, vain := min(maxMends, 1+mendPods/len(pods)), 0
 	for range maxAttempts {
+		if best != nil && in.exhausted() {
+			best.plan.Cut = true
+			return best
+		}
 		d := &decision{in: in, grant: grant, lessons: known}
 		d.run(pods)
 		vain++
@@ -37,7 +41,7 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 		}
 		known = d.next
 	}
-	if best.gatherable() {
+	if best.gatherable() && !in.exhausted() {
 		known = best.lessons
 		known.gather = true
 		d := &decision{in: in, grant: grant, lessons: known}

@@ -19,8 +19,11 @@ func Decide(in Input) Plan {
 	if len(list) == 0 {
 		return Plan{}
 	}
+	if in.spent == nil {
+		in.spent = new(int)
+	}
 	plan := decide(in, list)
-	if in.MinValues == BestEffort && len(plan.Left) > 0 {
+	if in.MinValues == BestEffort && len(plan.Left) > 0 && !in.exhausted() {
 		// What machines with less choice take, of limits or of domains, must not cost others their place.
 		in.MinValues = Strict
 		if strict := decide(in, list); len(strict.Left) < len(plan.Left) {
@@ -33,12 +36,15 @@ func Decide(in Input) Plan {
 // decide decides about the pods, with and without their wishes.
 func decide(in Input, list []*model.Pod) Plan {
 	in, plain := yielding(in, list, attempt(in, list, noWishes, lessons{}))
-	if in.Preferences == Ignore || !wished(in.World, list) {
+	if in.Preferences == Ignore || !wished(in.World, list) || in.exhausted() {
 		return plain.plan
 	}
 	known := plain.lessons.clone()
 	known.caps, known.fresh = nil, false // with other wishes granted others find other places
 	for _, grant := range []granting{allWishes, placeWishes} {
+		if in.exhausted() {
+			break
+		}
 		if d := attempt(in, list, grant, known); d.worthIt(plain) {
 			return d.plan
 		}
@@ -139,6 +145,8 @@ type decision struct {
 	robbed bool
 	// orders is how often it may still be asked whether a planned pod could come at some point of an order.
 	orders int
+	// work counts what seating and proving cost, which may be allowed.
+	work, allowed int
 	// keeping is set while a planned pod asks for its own place.
 	keeping bool
 	// seats says in which order places were found, made which machines were bought for them.
@@ -164,17 +172,22 @@ func (d *decision) run(pods []*model.Pod) {
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
+	d.allowed = d.work + d.in.limit() // for proving
 	d.stuck = d.prove()
 	d.noteFailures()
 	d.retract()
 	d.countTwice()
+	if d.in.spent != nil {
+		*d.in.spent += d.work + d.in.limit() - d.steps
+	}
+	d.allowed = unlimited // to explain is no search
 	d.explain()
 }
 
 // arrange turns pods into groups, and the world into slots, sellers and counts.
 func (d *decision) arrange(pods []*model.Pod) {
 	w := &d.in.World
-	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
+	d.steps, d.allowed, d.most = d.in.limit(), d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.crew = newCrew(w.Daemons)
 	classes := newClasser(pods, pointers(w.Pods), d.crew.pods())
 	d.groups = newGroups(pods, classes)

@@ -45,6 +45,8 @@ type group struct {
 	among [][]int32
 	// buys is set when some machine on sale would hold a pod of the group, ties aside.
 	buys bool
+	// cut is set when the limit on work was reached before all pods of the group had been asked.
+	cut bool
 
 	// Groups made for packing know where they come from.
 	of      *group

@@ -72,7 +72,8 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d := p.d
 	d.undo = &undo{d: d}
 	d.plan, d.bundles, d.seats, d.made, d.over = Plan{}, nil, nil, nil, nil
-	d.steps, d.most = cmp.Or(d.in.Limit, DefaultLimit), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
+	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
+	d.work, d.allowed = 0, d.in.limit()
 	all, supply := d.groups, maps.Clone(d.supply)
 	defer func() {
 		d.supply = supply

@@ -15,7 +15,8 @@ type Input struct {
 	World model.World
 	// Pods are the pods to place; empty means every provisionable pod of the picture.
 	Pods []model.Pod
-	// Limit bounds the work in pattern evaluations; 0 = DefaultLimit. A plan cut short says so.
+	// Limit bounds the work: about so many ways to fill a machine are tried, and so many questions asked whether a pod may go somewhere. All in
+	// all a plan costs at most four times as much; 0 = DefaultLimit. A plan cut short says so, and so do the pods left over because of it.
 	Limit int
 	// Preferences says what wishes are worth; "" = Respect.
 	Preferences Preferences
@@ -26,6 +27,8 @@ type Input struct {
 
 	// yield lets pods without ties give way to those that have some; see yielding.
 	yield bool
+	// spent counts the work of all attempts.
+	spent *int
 }
 
 // Defaults of Input.

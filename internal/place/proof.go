@@ -228,6 +228,9 @@ func (p *proof) units() []unit {
 
 // lets reports whether kube-scheduler would let one more pod of the group onto the machine now.
 func (p *proof) lets(g *group, at int32) bool {
+	if g.tied() && !p.d.toil(g.ask()) {
+		return false
+	}
 	t := p.d.topo
 	s := t.spots[at]
 	for i := range g.spread {

@@ -70,6 +70,9 @@ func (d *decision) refusal(s *seller, x, g *group) Refusal {
 		}
 		l.spent()
 	}
+	if !l.over() && x == g && g.cut {
+		l.strike(model.WhyPlanCut, "", l.rest, func(set) string { return "the search ended before the pod's turn" })
+	}
 	if !l.over() && x == g && g.tied() {
 		d.strikeTies(l, g)
 	}

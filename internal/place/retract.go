@@ -17,6 +17,7 @@ func (d *decision) retract() {
 					of[u.g][pod.Key()] = pod
 				}
 			}
+			u.g.cut = u.g.cut || d.tired()
 			for range u.n {
 				d.over = append(d.over, over{u.g, d.withdraw(u, of[u.g])})
 			}

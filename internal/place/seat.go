@@ -47,6 +47,10 @@ func (d *decision) seatMany(groups []*group) {
 		progress := false
 		var again []*group
 		for _, g := range waiting {
+			if d.tired() {
+				g.cut = g.unseated() > 0
+				continue
+			}
 			before := g.unseated() + len(d.held)
 			d.keepTurn(g)
 			d.seat(g)
@@ -57,6 +61,10 @@ func (d *decision) seatMany(groups []*group) {
 			if g.unseated() > 0 && g.tied() {
 				again = append(again, g)
 			}
+			g.cut = g.unseated() > 0 && d.tired()
+		}
+		if d.tired() {
+			break
 		}
 		waiting = again
 		if progress && len(waiting) > 0 {
@@ -206,6 +214,7 @@ func (d *decision) mayTake(g *group, slot int32) bool {
 	if !ok {
 		return true
 	}
+	d.toil(len(d.seats) / seatsAsOne)
 	for _, s := range d.seats {
 		if s.g == g && s.slot == slot {
 			most -= s.n
@@ -262,6 +271,9 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 	if len(g.keys) > 0 && !d.regards(g, o.c.doms) {
 		return -1, false // now; when others have been placed, perhaps
 	}
+	if !d.toil(1) {
+		return -1, false
+	}
 	for ; o.at < len(d.slots); o.at++ {
 		if o.at = d.rooms.next(o.at, g.lean); o.at < 0 {
 			o.at = len(d.slots)
@@ -269,6 +281,9 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 		}
 		if !o.c.has.has(o.at) {
 			continue
+		}
+		if !d.toil(1) {
+			return -1, false
 		}
 		i := int32(o.at)
 		s := d.slots[i]

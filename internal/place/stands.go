@@ -11,6 +11,9 @@ func (d *decision) low(g *group, i int) int32 {
 	if len(g.among[i]) < int(r.min) {
 		return 0
 	}
+	if len(r.term.matched.n) >= len(g.among[i]) {
+		d.toil(len(g.among[i]) / domainsAsOne)
+	}
 	n := r.term.least(g.among[i], !d.keeping && d.manner != inTurnFreely)
 	if n == noBound {
 		return 0
@@ -24,6 +27,9 @@ func (d *decision) low(g *group, i int) int32 {
 func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 	if !g.tied() {
 		return true
+	}
+	if !d.toil(g.ask()) {
+		return false
 	}
 	for i := range g.spread {
 		r := &g.spread[i]

@@ -125,7 +125,7 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 	}
 	b.form = with
 	c, n := opts[best].c, 0
-	for n < most && d.regards(g, c.doms) {
+	for n < most && (n == 0 || d.regards(g, c.doms)) { // the first was asked about already
 		d.count(g, c.doms, unknown, 1)
 		n++
 	}

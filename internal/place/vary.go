@@ -26,7 +26,7 @@ func varied(best *decision, pods []*model.Pod) *decision {
 	for tries := varyWork / best.scale(len(pods)); tries > 0; {
 		next := best
 		for _, known := range best.neighbours() {
-			if tries--; tries < 0 {
+			if tries--; tries < 0 || best.in.exhausted() {
 				return best
 			}
 			d := &decision{in: best.in, grant: best.grant, lessons: known}

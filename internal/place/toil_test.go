@@ -1,0 +1,84 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/internal/worldtext"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// entangled is a world in which everybody minds everybody: each pod is a workload of its own, every other one looks for the one before it in its
+// zone, all refuse the one before them on their machine, and are spread, over machines and over zones, with nearly all others.
+func entangled(t *testing.T, nodes, pods int) model.World {
+	var b strings.Builder
+	b.WriteString("type D4 cpu=4 memory=16Gi zones=1,2,3 price=0.20\ntype D8 cpu=8 memory=32Gi zones=1,2,3 price=0.40\npool general\n")
+	for i := range nodes {
+		fmt.Fprintf(&b, "node n%d pool=general type=D4 zone=%d cpu=4 memory=16Gi initialized\n", i, 1+i%3)
+		fmt.Fprintf(&b, "claim c%d pool=general node=n%d cpu=4 memory=16Gi is=Launched,Registered,Initialized\n", i, i)
+	}
+	for i := range pods {
+		fmt.Fprintf(&b, "pod p%04d cpu=%dm label.app=a%d near=zone:app=a%d apart=host:app=a%d spread=host:1:app!=a%d spread=zone:1:app!=a%d\n",
+			i, 100+i%7, i, i-i%2, (i+pods-1)%pods, (i+2)%pods, (i+3)%pods)
+	}
+	w, err := worldtext.Parse(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestWorkIsBounded counts the work of plans for a world in which everybody minds everybody: never more than four times the limit, beside one
+// question that was begun in time. Pods left over because of that say so.
+func TestWorkIsBounded(t *testing.T) {
+	w := entangled(t, 40, 140)
+	free := 0
+	p := Decide(Input{World: w, Limit: 1 << 30, spent: &free})
+	if p.Cut {
+		t.Fatal("cut short although there was no limit")
+	}
+	t.Logf("without a limit: %d", free)
+	for _, limit := range []int{100, 1_000, 10_000} {
+		spent := 0
+		p := Decide(Input{World: w, Limit: limit, spent: &spent})
+		t.Logf("limit %d: %d, %d pods left", limit, spent, len(p.Left))
+		if most := 4*limit + len(w.Pods); spent > most {
+			t.Errorf("limit %d: the work is %d, more than %d", limit, spent, most)
+		}
+		if free <= 4*limit {
+			t.Errorf("limit %d: without one the work is %d only", limit, free)
+		}
+		if !p.Cut {
+			t.Errorf("limit %d: the plan does not say that it was cut short", limit)
+		}
+		said := slices.ContainsFunc(p.Left, func(l Leftover) bool {
+			return slices.ContainsFunc(l.Refusals, func(r Refusal) bool { return r.Why == model.WhyPlanCut })
+		})
+		if len(p.Left) > 0 && !said && limit <= 1_000 {
+			t.Errorf("limit %d: %d pods are left, and none says that the search ended before its turn", limit, len(p.Left))
+		}
+	}
+}
+
+// TestUsualPlansAreNotCutShort: large inputs, and a large cluster that many pods wait in, need a part of the usual limit only.
+func TestUsualPlansAreNotCutShort(t *testing.T) {
+	cluster := workload.Cluster(1_000, 30_000, true, 1)
+	cluster.Pods = append(cluster.Pods, workload.World(workload.Families(), workload.Topology(4_000, 2)).Pods...)
+	for _, c := range []struct {
+		name string
+		w    model.World
+	}{
+		{"topology", workload.World(workload.Families(), workload.Topology(50_000, 1))},
+		{"topology in a large cluster", cluster},
+	} {
+		spent := 0
+		p := Decide(Input{World: c.w, spent: &spent})
+		t.Logf("%s: %d for %d pods", c.name, spent, len(Waiting(c.w)))
+		if p.Cut {
+			t.Errorf("%s: cut short", c.name)
+		}
+	}
+}
