@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,6 +97,7 @@ func (f *simulateFlags) read(ctx context.Context, o simulate.Options) (simulate.
 func readInput(stdin io.Reader, name string) (simulate.File, error) {
 	from := stdin
 	shown := name
+	size := int64(0)
 	if name == "-" {
 		shown = "stdin"
 	} else {
@@ -103,9 +106,16 @@ func readInput(stdin io.Reader, name string) (simulate.File, error) {
 			return simulate.File{}, err
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return simulate.File{}, fmt.Errorf("%s is a directory: name the files in it, like %s", name, filepath.Join(name, "*.yaml"))
+		} else if err == nil {
+			size = info.Size()
+		}
 		from = f
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
+	buf := bytes.NewBuffer(make([]byte, 0, min(size, maxInput)+bytes.MinRead)) // a large dump is not copied while it is read
+	_, err := buf.ReadFrom(io.LimitReader(from, maxInput+1))
+	text := buf.Bytes()
 	switch {
 	case err != nil && name != "-":
 		return simulate.File{}, err // it names the file

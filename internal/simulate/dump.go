@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"sigs.k8s.io/yaml"
 
@@ -18,24 +21,45 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// chunk is a piece of a file that holds one object (or a list of them), with the line it begins in. Large dumps are read
-// chunk by chunk: a mistake in one object does not hide those in the next, and only one object is in memory twice.
-type chunk struct {
-	file string
-	line int
-	text []byte
-}
-
 // readYAML reads documents of YAML. The items of a list as kubectl prints it are chunks of their own.
 func (in *input) readYAML(f File) {
 	for _, doc := range documents(f) {
 		list, frame := items(doc)
-		for _, c := range list {
-			in.yamlChunk(c)
+		for block := range slices.Chunk(list, blockOf) {
+			in.yamlChunks(block)
 		}
 		if frame.file != "" {
 			in.frame(frame)
 		}
+	}
+}
+
+// blockOf chunks are turned from YAML into JSON side by side, which takes by far the most of the time that a large dump takes.
+const blockOf = 256
+
+// yamlChunks takes the chunks one after the other, whatever their parsing takes.
+func (in *input) yamlChunks(list []chunk) {
+	type parsed struct {
+		object []byte
+		err    error
+	}
+	out := make([]parsed, len(list))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
+				out[i].object, out[i].err = yaml.YAMLToJSONStrict(list[i].yaml())
+			}
+		})
+	}
+	wg.Wait()
+	for i, c := range list {
+		if out[i].err != nil {
+			in.notYAML(c, out[i].err)
+			continue
+		}
+		in.object(c, out[i].object)
 	}
 }
 
@@ -52,94 +76,7 @@ func (in *input) frame(c chunk) {
 	}
 }
 
-// documents splits a file at its document markers. Text inside of a document is indented, so a marker is one wherever
-// it begins a line.
-func documents(f File) []chunk {
-	var out []chunk
-	c := chunk{file: f.Name, line: 1}
-	flush := func(next int) {
-		if len(bytes.TrimSpace(c.text)) > 0 {
-			out = append(out, c)
-		}
-		c = chunk{file: f.Name, line: next}
-	}
-	n := 0
-	for line := range bytes.Lines(f.Text) {
-		n++
-		if s := bytes.TrimRight(line, " \t\r\n"); string(s) == "---" || bytes.HasPrefix(s, []byte("--- #")) || string(s) == "..." {
-			flush(n + 1)
-			continue
-		}
-		if sayings.Match(line) {
-			line = []byte("\n")
-		}
-		c.text = append(c.text, line...)
-	}
-	flush(0)
-	return out
-}
-
-// items splits a document that is a block of the form "items:" and dashes, as kubectl prints lists, into the items and what is left
-// of the document around them, line for line. Other documents are one chunk, and no frame. What an item holds is indented more than its
-// dash, so that the next dash in this column begins the next item.
-func items(doc chunk) (list []chunk, frame chunk) {
-	var out []chunk
-	var item chunk
-	frame = chunk{file: doc.file, line: doc.line}
-	column, inside, n := -1, false, 0
-	flush := func() {
-		if len(item.text) > 0 {
-			out = append(out, item)
-		}
-		item = chunk{}
-	}
-	for line := range bytes.Lines(doc.text) {
-		n++
-		body := bytes.TrimLeft(line, " ")
-		indent := len(line) - len(body)
-		blank := len(bytes.TrimSpace(body)) == 0 || body[0] == '#' && indent == 0
-		switch {
-		case !inside:
-			inside = column < 0 && indent == 0 && bytes.Equal(bytes.TrimSpace(line), []byte("items:"))
-			frame.text = append(frame.text, line...)
-			continue
-		case blank:
-		case column < 0 && bytes.HasPrefix(body, []byte("- ")):
-			column = indent
-			fallthrough
-		case indent == column && bytes.HasPrefix(body, []byte("- ")):
-			flush()
-			item = chunk{file: doc.file, line: doc.line + n - 1}
-			line = bytes.Clone(line)
-			line[indent] = ' ' // the rest of the item keeps its columns
-		case indent <= column || column < 0:
-			flush()
-			inside = false
-			frame.text = append(frame.text, line...)
-			continue
-		}
-		if item.file != "" {
-			item.text = append(item.text, line...)
-		}
-		frame.text = append(frame.text, '\n')
-	}
-	flush()
-	if out == nil {
-		return []chunk{doc}, chunk{}
-	}
-	return out, frame
-}
-
 var yamlLine = regexp.MustCompile(`line (\d+): `)
-
-func (in *input) yamlChunk(c chunk) {
-	object, err := yaml.YAMLToJSONStrict(c.text)
-	if err != nil {
-		in.notYAML(c, err)
-		return
-	}
-	in.object(c, object)
-}
 
 func (in *input) notYAML(c chunk, err error) {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
@@ -174,7 +111,7 @@ func (in *input) readJSON(f File) {
 		}
 		start := base.InputOffset() - int64(len(raw))
 		for _, part := range jsonItems(raw) {
-			in.object(chunk{f.Name, lines.at(start + part.offset), part.raw}, part.raw)
+			in.object(chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw}, part.raw)
 		}
 	}
 }
@@ -252,7 +189,7 @@ func (in *input) object(c chunk, object []byte) {
 	}
 	if strings.HasSuffix(head.Kind, "List") && (head.Items != nil || head.Metadata.Name == "") {
 		for _, item := range head.Items {
-			in.object(chunk{c.file, c.line, item}, item)
+			in.object(chunk{file: c.file, line: c.line, text: item}, item)
 		}
 		return
 	}

@@ -28,7 +28,10 @@ func plainText(f File) ([]byte, Problem) {
 	if at := notText(text); at >= 0 {
 		return nil, Problem{f.Name, 1 + bytes.Count(text[:at], []byte{'\n'}), "this is not text", "is it a dump?"}
 	}
-	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), Problem{}
+	if bytes.IndexByte(text, '\r') >= 0 { // a large file is not copied for nothing
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	}
+	return text, Problem{}
 }
 
 func fromUTF16(b []byte, order binary.ByteOrder) []byte {

@@ -156,7 +156,7 @@ func fieldOf(said string) []string {
 // lineOf finds the line of a value, or of the deepest part of its path that is there.
 func (in *input) lineOf(c chunk, p path) int {
 	var doc yamlnode.Node
-	if err := yamlnode.Unmarshal(c.text, &doc); err != nil || len(doc.Content) == 0 {
+	if err := yamlnode.Unmarshal(c.yaml(), &doc); err != nil || len(doc.Content) == 0 {
 		return c.line
 	}
 	node := doc.Content[0]

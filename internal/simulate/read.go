@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
+	"github.com/karpenter-aks/karpenter/internal/spell"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -60,6 +62,10 @@ func read(files []File) (*input, error) {
 			in.bad(wrong)
 			continue
 		}
+		if line, at := firstLine(f.Text); failure.MatchString(line) {
+			in.bad(Problem{f.Name, at, "kubectl failed: " + line, "dump again"})
+			continue
+		}
 		switch formatOf(f) {
 		case asText:
 			in.readText(f)
@@ -85,11 +91,29 @@ func read(files []File) (*input, error) {
 	if len(in.ignored) > 0 {
 		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(in.ignored)) {
-			parts = append(parts, fmt.Sprintf("%s %d", k, in.ignored[k]))
+			part := fmt.Sprintf("%s %d", k, in.ignored[k])
+			for _, meant := range kindWords() {
+				if spell.Distance(k, meant) == 1 { // no two kinds that there are differ in so little
+					part += fmt.Sprintf(" (did you mean %s?)", meant)
+				}
+			}
+			parts = append(parts, part)
 		}
 		in.note("objects that no decider looks at: " + strings.Join(parts, ", "))
 	}
 	return in, nil
+}
+
+// firstLine returns the first line with something on it, and its number.
+func firstLine(text []byte) (string, int) {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if s := bytes.TrimSpace(line); len(s) > 0 {
+			return string(s), n
+		}
+	}
+	return "", 0
 }
 
 func (in *input) bad(p Problem)    { in.problems = append(in.problems, p) }
@@ -107,8 +131,8 @@ func formatOf(f File) format {
 	case strings.HasSuffix(f.Name, ".txt"):
 		return asText
 	}
-	for line := range strings.Lines(string(f.Text)) {
-		line = strings.TrimRight(line, "\r\n")
+	for raw := range bytes.Lines(f.Text) {
+		line := strings.TrimRight(string(raw), "\r\n")
 		switch s := strings.TrimSpace(line); {
 		case s == "" || s[0] == '#' || sayings.MatchString(line):
 		case s[0] == '{' || s[0] == '[':
@@ -120,6 +144,12 @@ func formatOf(f File) format {
 		}
 	}
 	return asText
+}
+
+// kindWords are kinds that are worth proposing.
+func kindWords() []string {
+	return []string{"Pod", "Node", "NodePool", "NodeClaim", "AKSNodeClass", "DaemonSet", "Deployment", "StatefulSet", "PodDisruptionBudget", "Namespace",
+		"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "NodeOverlay", "CapacityBuffer"}
 }
 
 // tell puts an object into the picture, over its namesake.

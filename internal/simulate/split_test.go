@@ -53,7 +53,7 @@ func objectsOf(t *rapid.T, f File) []string {
 			t.Fatalf("%s: the frame has not the lines of the document:\n%s", f.Name, frame.text)
 		}
 		for _, c := range chunks {
-			text, err := yaml.YAMLToJSONStrict(c.text)
+			text, err := yaml.YAMLToJSONStrict(c.yaml())
 			if err != nil {
 				t.Fatalf("%s: %v in\n%s", f.Name, err, c.text)
 			}
