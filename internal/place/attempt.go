@@ -226,12 +226,22 @@ func (d *decision) noteMissing() {
 				continue
 			}
 			for _, dom := range g.among[i] {
-				if !slices.ContainsFunc(t.spots, func(s *spot) bool { return s.mayBe(t, r.term.key, dom) }) {
+				if !e.anyIn(t, r.term.key, dom) {
 					d.missing = append(d.missing, absence{e.text, t.keys[r.term.key], t.names[r.term.key][dom]})
 				}
 			}
 		}
 	}
+}
+
+// anyIn reports whether a machine that may count is in the domain, or may turn out to be.
+func (e *eligible) anyIn(t *topology, key int, dom int32) bool {
+	for i, s := range t.spots {
+		if e.spots[i] != never && s.mayBe(t, key, dom) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBe reports whether the machine is in the domain, or may turn out to be.

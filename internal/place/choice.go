@@ -89,23 +89,32 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 		}
 		c := like
 		c.item, c.price, c.room, c.cost, c.takes = i, int64(s.shelf.items[i].o.Price), s.room[i], s.cost[i], m
-		if len(s.choosy) > 0 && !s.diverse(&c, masks) {
+		if len(s.choosy) > 0 {
+			for _, most := range []int{len(c.room), bulk} {
+				if with := c; s.diverse(&with, masks, most) {
+					out = append(out, with)
+				}
+			}
 			continue
 		}
 		alike := func(o choice) bool {
 			return slices.Equal(o.takes, c.takes) && slices.Equal(o.room, c.room) && slices.Equal(o.cost, c.cost)
 		}
-		if len(s.choosy) > 0 || !slices.ContainsFunc(out[max(0, len(out)-lookBack):], alike) {
+		if !slices.ContainsFunc(out[max(0, len(out)-lookBack):], alike) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
+// bulk is how many amounts, cpu and memory, make a machine large: what else it has matters to few pods.
+const bulk = 2
+
 // diverse shrinks what the choice may be filled with until enough other offerings hold it too to meet minValues: the
 // room is what the smallest of a company of offerings leaves beside the most that daemons take on any of them, only groups
-// that all accept count, and the limits must bear the largest. It is false when no company is enough.
-func (s *seller) diverse(c *choice, masks []set) bool {
+// that all accept count, and the limits must bear the largest. Those join first that lose least of the amounts, of which the first most are looked
+// at. It is false when no company is enough.
+func (s *seller) diverse(c *choice, masks []set, most int) bool {
 	i := c.item
 	type mate struct {
 		item int
@@ -117,7 +126,7 @@ func (s *seller) diverse(c *choice, masks []set) bool {
 			continue
 		}
 		loss := 0.0
-		for r, v := range s.room[i] {
+		for r, v := range s.room[i][:min(most, len(s.room[i]))] {
 			if o := s.room[j][r]; o < v && v > 0 {
 				loss = max(loss, 1-float64(o)/float64(v))
 			}

@@ -159,6 +159,8 @@ type decision struct {
 	missing []absence
 	// standing is set in pictures: the groups' pods run, and count where they are.
 	standing bool
+	// gone are the machines, by spot, that a question to a picture takes away.
+	gone []int32
 	// supply is what is left of scarce offerings.
 	supply map[source]int64
 	// grant says which wishes are granted as far as possible.

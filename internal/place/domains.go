@@ -22,8 +22,16 @@ type eligible struct {
 	doms, sure map[int][]int32
 	// all lists, per key, these and those that machines on sale which may count would be in, sorted.
 	all map[int][]int32
+	// many counts machines per domain, for pictures.
+	many map[population]map[int32]int32
 	// fresh is set when every new machine that has the keys counts.
 	fresh bool
+}
+
+// population names the machines that may count, or do for sure, by a key.
+type population struct {
+	key  int
+	sure bool
 }
 
 // counting says whether a machine counts for a constraint. It is open for machines on their way that may turn out either way.

@@ -66,12 +66,13 @@ func NewPicture(in Input) *Picture {
 	return p
 }
 
-// Without answers what happens when the nodes go, all at once. Pods that nothing places (daemons, pods that leave already) are
+// Without answers what happens when the nodes go, all at once. Like a decision the answer is proven pod by pod before it is given: who could not be
+// bound is left. Pods that nothing places (daemons, pods that leave already) are
 // not asked about. The limits of pools count the nodes as long as they are there.
 func (p *Picture) Without(nodes ...string) Answer {
 	d := p.d
 	d.undo = &undo{d: d}
-	d.plan, d.bundles, d.seats, d.made, d.over = Plan{}, nil, nil, nil, nil
+	d.plan, d.bundles, d.seats, d.made, d.over, d.gone, d.orders = Plan{}, nil, nil, nil, nil, nil, maxOrders
 	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.work, d.allowed = 0, d.in.limit()
 	all, supply := d.groups, maps.Clone(d.supply)
@@ -96,12 +97,17 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
+	d.stuck = d.prove()
+	d.retract()
 	out := Answer{Fits: d.plan.Fits, Buy: d.plan.Buy, Price: d.plan.Price}
 	slices.SortFunc(out.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
 	for _, g := range append(slices.Clone(d.groups), d.buying...) {
 		for _, pod := range g.pods[g.next+g.asked:] {
 			out.Left = append(out.Left, pod.Key())
 		}
+	}
+	for _, o := range d.over {
+		out.Left = append(out.Left, o.pod.Key())
 	}
 	slices.SortFunc(out.Left, compareKeys)
 	return out
@@ -112,7 +118,6 @@ func (p *Picture) take(nodes []string) []*group {
 	d := p.d
 	byGroup := map[*group]*group{}
 	var out []*group
-	var gone []int32
 	for _, name := range nodes {
 		if slot, ok := p.slotOf[name]; ok {
 			s := d.slots[slot]
@@ -126,7 +131,7 @@ func (p *Picture) take(nodes []string) []*group {
 		if !ok {
 			continue
 		}
-		gone = append(gone, spot)
+		d.gone = append(d.gone, spot)
 		for _, st := range p.on[name] {
 			if st.g.tied() {
 				d.count(st.g, d.topo.spots[spot].doms, spot, -len(st.pods))
@@ -144,7 +149,7 @@ func (p *Picture) take(nodes []string) []*group {
 	}
 	for _, g := range out {
 		for _, r := range g.spread {
-			for _, spot := range gone {
+			for _, spot := range d.gone {
 				if r.term.key == host && r.term.matched.at(spot) < noBound/2 {
 					d.undo.add(&r.term.matched, spot, noBound/2) // it is no longer the emptiest
 				}

@@ -1,11 +1,15 @@
 package place_test
 
 import (
+	"maps"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
+	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
@@ -122,4 +126,105 @@ func BenchmarkWithout(b *testing.B) {
 			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB-picture")
 		})
 	}
+}
+
+// TestAnswersPassTheAudit carries a plan out, takes nodes away, and has the audit judge the answer as a plan for the pods that were on them.
+func TestAnswersPassTheAudit(t *testing.T) {
+	asked, moved, left := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		w, text := drawWorld(t)
+		w = carriedOut(w, place.Decide(place.Input{World: w}))
+		p := place.NewPicture(place.Input{World: w})
+		for i, n := range w.Nodes {
+			gone := []string{n.Name}
+			if i%2 == 1 {
+				gone = append(gone, w.Nodes[i-1].Name)
+			}
+			a := p.Without(gone...)
+			asked, moved, left = asked+1, moved+len(a.Fits), left+len(a.Left)
+			plan := place.Plan{Fits: a.Fits, Buy: a.Buy, Price: a.Price}
+			for _, b := range a.Buy {
+				moved += len(b.Pods)
+			}
+			for _, k := range a.Left {
+				plan.Left = append(plan.Left, place.Leftover{Pod: k, Why: model.WhyNoOfferings})
+			}
+			if f := audit.Check(bereft(w, gone), plan); len(f) > 0 {
+				t.Fatalf("without %v: %v\nworld:\n%s\ncarried out:\n%s\nanswer:\n%s", gone, f, text, worldtext.Print(w), plan)
+			}
+		}
+	})
+	if moved < asked {
+		t.Errorf("%d pods moved, %d stayed in %d answers: there is little to judge", moved, left, asked)
+	}
+}
+
+// carriedOut is the world when all machines of a plan are there, bought as their first option says, and its pods are bound. Pods that it
+// leaves are gone.
+func carriedOut(w model.World, p place.Plan) model.World {
+	at := map[model.PodKey]string{}
+	for _, f := range p.Fits {
+		at[f.Pod] = f.Node // in flight when there is none: such pods are gone too
+	}
+	for i, b := range p.Buy {
+		pool := w.Pools[slices.IndexFunc(w.Pools, func(x model.Pool) bool { return x.Name == b.Pool })]
+		c := place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0))
+		typ, _ := w.Catalogs[pool.Class].Type(b.Options[0].Key.Type)
+		n := model.Node{Name: c.Name, ProviderID: "cloud:///" + c.Name, Labels: map[string]string{model.LabelHostname: c.Name, model.LabelPool: b.Pool,
+			model.LabelRegistered: "true", model.LabelInitialized: "true"}, Capacity: typ.Capacity, Allocatable: typ.Allocatable, Ready: model.True,
+			Taints: pool.Taints, AttachLimits: typ.AttachLimits}
+		for _, labels := range []map[string]string{pool.Labels, typ.Labels, offeringOf(typ, b.Options[0].Key).Labels} {
+			maps.Copy(n.Labels, labels)
+		}
+		for _, r := range b.Requirements {
+			if r.Op == model.In && len(r.Values) == 1 {
+				n.Labels[r.Key] = r.Values[0]
+			}
+		}
+		c.NodeName, c.ProviderID, c.Capacity, c.Allocatable, c.Annotations = n.Name, n.ProviderID, n.Capacity, n.Allocatable, nil
+		for _, typ := range []string{model.Launched, model.Registered, model.Initialized} {
+			c.Conditions = append(c.Conditions, model.Condition{Type: typ, Status: model.True})
+		}
+		w.Nodes, w.Claims = append(slices.Clip(w.Nodes), n), append(slices.Clip(w.Claims), c)
+		for _, k := range b.Pods {
+			at[k] = n.Name
+		}
+	}
+	var pods []model.Pod
+	for _, p := range w.Pods {
+		if node, planned := at[p.Key()]; planned {
+			p.Node, p.Unschedulable = node, false
+		}
+		if p.Node != "" {
+			pods = append(pods, p)
+		}
+	}
+	w.Pods = pods
+	return w
+}
+
+func offeringOf(t model.InstanceType, k model.OfferingKey) model.Offering {
+	return t.Offerings[slices.IndexFunc(t.Offerings, func(o model.Offering) bool { return o.Key() == k })]
+}
+
+// bereft is the world without nodes: who can go elsewhere waits.
+func bereft(w model.World, gone []string) model.World {
+	provider := map[string]bool{}
+	for _, n := range w.Nodes {
+		provider[n.ProviderID] = provider[n.ProviderID] || slices.Contains(gone, n.Name)
+	}
+	w.Nodes = slices.DeleteFunc(slices.Clone(w.Nodes), func(n model.Node) bool { return slices.Contains(gone, n.Name) })
+	w.Claims = slices.DeleteFunc(slices.Clone(w.Claims), func(c model.Claim) bool { return c.ProviderID != "" && provider[c.ProviderID] })
+	var pods []model.Pod
+	for _, p := range w.Pods {
+		if slices.Contains(gone, p.Node) {
+			if !p.Reschedulable() {
+				continue
+			}
+			p.Node, p.Unschedulable = "", true
+		}
+		pods = append(pods, p)
+	}
+	w.Pods = pods
+	return w
 }

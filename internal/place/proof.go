@@ -44,27 +44,6 @@ type proof struct {
 	fields map[fieldKey]*field
 }
 
-// field is the domains of one key that machines are in which count for a spread.
-type field struct {
-	doms []int32 // sorted
-	sure int32   // domains that are there whatever machines turn out to be
-}
-
-// fieldKey names a field.
-type fieldKey struct {
-	e   *eligible
-	key int
-}
-
-// lowest follows the least count of a spread among its field.
-type lowest struct {
-	*field
-	// low is the least, and at says how many domains have no more; known is unset as long as some domain was never touched.
-	low   int32
-	at    int
-	known bool
-}
-
 // prove returns the pods of the plan that could not be bound. When there are none, the order in which everybody was bound shows that
 // the plan is sound. It leaves the counts as they are at the end.
 func (d *decision) prove() []unit {
@@ -88,7 +67,9 @@ func (d *decision) prove() []unit {
 			}
 		}
 	}
-	d.noteMissing()
+	if !d.standing {
+		d.noteMissing()
+	}
 	for _, e := range d.topo.eligs {
 		e.spots = e.spots[:spots]
 	}
@@ -140,7 +121,11 @@ func (p *proof) build() {
 		t.spots = append(t.spots, &own)
 	}
 	first := len(t.spots) - len(d.made)
+	asked := p.asked()
 	for _, e := range t.eligs {
+		if d.standing && !asked[e] {
+			continue
+		}
 		known := map[*slot]counting{}
 		for _, s := range t.spots[first:] {
 			c, ok := known[s.claim]
@@ -154,6 +139,22 @@ func (p *proof) build() {
 	for i := range d.made {
 		p.man(&d.made[i])
 	}
+}
+
+// asked are the ways to count for a spread that matter to somebody who is to be bound.
+func (p *proof) asked() map[*eligible]bool {
+	out := map[*eligible]bool{}
+	for _, g := range p.d.groups {
+		for _, r := range g.spread {
+			out[r.term.elig] = true
+		}
+		for _, x := range g.matches {
+			if x.elig != nil {
+				out[x.elig] = true
+			}
+		}
+	}
+	return out
 }
 
 // man puts the daemons that may run on a machine there, ahead of everybody.
@@ -281,6 +282,7 @@ func (p *proof) count(x *term, at int32) {
 		p.d.undo.add(&x.matched, s.doms[x.key], 1)
 	case x.elig == nil:
 		p.tell(&x.matched, at, x.key)
+	case int(at) >= len(x.elig.spots): // nobody asks
 	case x.elig.spots[at] == surely:
 		p.d.undo.add(&x.matched, s.doms[x.key], 1)
 		if l := p.lows[x]; l != nil {
@@ -301,70 +303,5 @@ func (p *proof) tell(c *tally, at int32, key int) {
 	}
 	for _, v := range s.may[t.keys[key]] {
 		p.d.undo.add(c, t.dom(key, v), 1)
-	}
-}
-
-// low is the count that skew is measured from.
-func (p *proof) low(r *spreadRule) int32 {
-	l := p.lows[r.term]
-	if l == nil {
-		l = &lowest{field: p.field(fieldKey{r.term.elig, r.term.key})}
-		p.lows[r.term] = l
-	}
-	if l.sure < r.min || len(r.term.matched.n) < len(l.doms) || len(l.doms) == 0 {
-		return 0
-	}
-	if !l.known {
-		l.settle(r.term)
-	}
-	return l.low
-}
-
-// field adds the machines that were bought to what is there.
-func (p *proof) field(k fieldKey) *field {
-	if f := p.fields[k]; f != nil {
-		return f
-	}
-	t, e := p.d.topo, k.e
-	var doms, sure []int32
-	for i := len(t.spots) - len(p.d.made); i < len(t.spots); i++ {
-		s := t.spots[i]
-		if e.spots[i] == never {
-			continue
-		}
-		if dom := s.doms[k.key]; dom >= 0 {
-			doms = append(doms, dom)
-			if e.spots[i] == surely {
-				sure = append(sure, dom)
-			}
-			continue
-		}
-		for _, v := range s.may[t.keys[k.key]] {
-			doms = append(doms, t.dom(k.key, v))
-		}
-	}
-	f := &field{doms: sorted(slices.Concat(e.doms[k.key], doms)), sure: int32(len(sorted(slices.Concat(e.sure[k.key], sure))))}
-	p.fields[k] = f
-	return f
-}
-
-func (l *lowest) settle(x *term) {
-	l.low, l.at, l.known = noBound, 0, true
-	for _, dom := range l.doms {
-		switch n := x.matched.at(dom); {
-		case n < l.low:
-			l.low, l.at = n, 1
-		case n == l.low:
-			l.at++
-		}
-	}
-}
-
-// raised notes that a pod was counted in a domain.
-func (l *lowest) raised(x *term, dom int32) {
-	if l.known && x.matched.at(dom) == l.low+1 {
-		if l.at--; l.at == 0 {
-			l.settle(x)
-		}
 	}
 }
