@@ -68,6 +68,8 @@ type lessons struct {
 	called map[string]int
 	// alone are groups, by key, that were left over because those that they look for were where they could not join them.
 	alone map[string]bool
+	// late is set when pods may join others on a machine who would mind if they had been there first.
+	late bool
 	// manner says when planned pods are asked.
 	manner manner
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
@@ -81,7 +83,7 @@ type lessons struct {
 // clone copies the lessons, but for gather, which is the last of them.
 func (l *lessons) clone() lessons {
 	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), alone: maps.Clone(l.alone), manner: l.manner, absent: maps.Clone(l.absent)}
+		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, absent: maps.Clone(l.absent)}
 }
 
 // capKey names a group and a cell, or a slot.
@@ -121,6 +123,9 @@ func (d *decision) learn(again bool) bool {
 	}
 	if d.usedLow && !d.fresh && len(d.stuck) > 0 {
 		d.next.fresh, learnt = true, true
+	}
+	if d.minded && !d.late && len(d.plan.Left) > 0 { // kube-scheduler lets them join whatever we plan
+		d.next.late, learnt = true, true
 	}
 	learnt = d.lonesome() || learnt
 	d.call()

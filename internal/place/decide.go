@@ -134,6 +134,8 @@ type decision struct {
 	failed map[capKey]int
 	// usedLow is set when spread over hosts was measured from machines that are there, as if none was bought.
 	usedLow bool
+	// minded is set when pods were kept from a machine since others there would mind if these came first.
+	minded bool
 	// promising lists the slots that were bought for some pods.
 	promising []int32
 	// held are planned pods whose turn has not come, broken those that lost their place.

@@ -97,6 +97,7 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
+	d.allowed = d.work + d.in.limit() // for proving
 	d.stuck = d.prove()
 	d.retract()
 	out := Answer{Fits: d.plan.Fits, Buy: d.plan.Buy, Price: d.plan.Price}

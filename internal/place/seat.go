@@ -131,8 +131,13 @@ func (d *decision) seatLevel(g *group) {
 
 // cellsFor lists the cells, in the room of opts, with what they offer to the group now.
 func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
-	for i, c := range d.cellsOf(g.form, g.keys).list {
-		opts = append(opts, seatOption{c: c, offer: d.cheapestIn(g, c), cap: noCap})
+	for _, c := range d.cellsOf(g.form, g.keys).list {
+		opts = append(opts, seatOption{c: c})
+	}
+	opts = d.wideCells(g, opts)
+	for i := range opts {
+		c := opts[i].c
+		opts[i].offer, opts[i].cap = d.cheapestIn(g, c), noCap
 		if len(d.caps) > 0 {
 			if n, ok := d.caps[capKey{g.key, c.key()}]; ok {
 				opts[i].cap = n - g.boughtIn(c)
@@ -381,6 +386,10 @@ func (d *decision) tally(g *group, doms []int32, spot int32, n int) {
 		if x.near && doms[x.key] == unknown && x.key != host {
 			continue // kube-scheduler does not see it: the machine lacks the label
 		}
+		if doms[x.key] <= several {
+			d.tallyEach(x, doms[x.key], int32(n))
+			continue
+		}
 		if x.elig != nil && (spot == unknown && !x.elig.fresh && !g.owns(x) || spot >= 0 && x.elig.spots[spot] == perhaps) {
 			d.undo.add(&x.maybe, doms[x.key], int32(n))
 		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] == surely {
@@ -388,7 +397,11 @@ func (d *decision) tally(g *group, doms []int32, spot int32, n int) {
 		}
 	}
 	for _, x := range g.anti {
-		d.undo.add(&x.owners, doms[x.key], int32(n))
+		if d.undo.add(&x.owners, doms[x.key], int32(n)); doms[x.key] <= several {
+			for _, one := range d.topo.each(doms[x.key]) {
+				d.undo.add(&x.owners, one, int32(n))
+			}
+		}
 	}
 	if spot == unknown {
 		return

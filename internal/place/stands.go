@@ -42,12 +42,12 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 		}
 	}
 	for _, x := range g.anti {
-		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom)+d.heldFor(&x.held, dom) > 0 {
+		if dom := doms[x.key]; dom == either || dom != unknown && d.busy(&x.matched, &x.held, dom) {
 			return false
 		}
 	}
 	for _, x := range g.avoid {
-		if dom := doms[x.key]; dom == either || dom != unknown && x.matched.at(dom) > 0 {
+		if dom := doms[x.key]; dom == either || dom != unknown && d.busy(&x.matched, nil, dom) {
 			return false
 		}
 	}
@@ -69,10 +69,11 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 		if dom == unknown {
 			continue
 		}
-		if x.owners.at(dom)+d.heldFor(&x.heldOwners, dom) > 0 {
+		if d.busy(&x.owners, &x.heldOwners, dom) {
 			return false
 		}
-		if lim, ok := x.lim[dom]; ok && !d.keeping && x.matched.at(dom)+1 > lim {
+		if lim, ok := x.lim[dom]; ok && !d.keeping && !d.late && x.matched.at(dom)+1 > lim {
+			d.minded = true
 			return false
 		}
 	}
