@@ -73,7 +73,7 @@ func TestAllocationsPerPod(t *testing.T) {
 		name string
 		make func(int, uint64) []model.Pod
 		most float64 // per pod; about twice what was measured when the floor was set
-	}{{"shapes", workload.Shapes, 15}, {"topology", workload.Topology, 22}, {"diverse", workload.Diverse, 56}} {
+	}{{"shapes", workload.Shapes, 4}, {"topology", workload.Topology, 13}, {"diverse", workload.Diverse, 20}} {
 		w := workload.World(workload.Families(), c.make(pods, 1))
 		got := testing.AllocsPerRun(1, func() { decide(w) }) / pods
 		t.Logf("%s: %.1f allocations per pod", c.name, got)
