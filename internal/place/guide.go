@@ -19,6 +19,10 @@ const (
 func (p *packer) learned(want []int, budget int) (best *draft, guide []int64) {
 	end := p.steps - budget
 	shadow, bound := p.shadow(want)
+	kinds := 0 // of pods; where all are alike, there is nothing that one of them could be worth beside another
+	for _, n := range want {
+		kinds += min(n, 1)
+	}
 	for start := range 2 {
 		worth := shadow
 		if start > 0 {
@@ -29,7 +33,7 @@ func (p *packer) learned(want []int, budget int) (best *draft, guide []int64) {
 			if best == nil || d.better(best) {
 				best, guide = d, worth
 			}
-			if p.steps <= end && start+lesson >= minLessons || best.missed == 0 && best.price <= bound+bound/closeEnough {
+			if kinds < 2 || p.steps <= end && start+lesson >= minLessons || best.missed == 0 && best.price <= bound+bound/closeEnough {
 				return best, guide
 			}
 			worth = p.lesson(d, worth)
