@@ -74,8 +74,8 @@ type lessons struct {
 	manner manner
 	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
 	gather bool
-	// shy says which groups are not bought for in pools of a weight, because machines of lighter pools are to take them along.
-	shy map[shyKey]bool
+	// shy says for how many pods of a group nothing is bought in pools of a weight, because machines of lighter pools are to take them along.
+	shy map[shyKey]int
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -282,13 +283,19 @@ const maxTries = 4
 // packing sets up the packing of what still waits into machines of pools of one weight; there are no choices when they sell nothing to them.
 func (d *decision) packing(tier []*seller) (p *packer, want []int, groups []*group) {
 	p = &packer{steps: d.steps}
+	shy := maps.Clone(d.shy)
 	for _, g := range d.buying {
 		sold := false
 		for _, s := range tier { // all of them are asked: packing looks at the answers
 			sold = d.lotOf(s, g.form).ok.first() >= 0 || sold
 		}
-		if g.waiting() > 0 && sold && !d.shy[shyKey{g.of.key, tier[0].pool.Weight}] {
-			groups, want, p.sizes = append(groups, g), append(want, g.waiting()), append(p.sizes, g.size)
+		n, k := g.waiting(), shyKey{g.of.key, tier[0].pool.Weight}
+		if stay := min(n, shy[k]); stay > 0 {
+			n -= stay
+			shy[k] -= stay
+		}
+		if n > 0 && sold {
+			groups, want, p.sizes = append(groups, g), append(want, n), append(p.sizes, g.size)
 		}
 	}
 	if len(groups) > 0 {

@@ -185,7 +185,9 @@ func (p *packer) important(best *draft, want []int, groups []*group) *draft {
 		}
 		from = to
 		p.limits = p.remaining(nil)
-		out.bins = append(out.bins, p.pack(some).bins...)
+		if p.topUp(out.bins, some); slices.Max(some) > 0 {
+			out.bins = append(out.bins, p.pack(some).bins...)
+		}
 		p.limits = limits
 		p.limits = p.remaining(out.bins)
 	}
@@ -206,6 +208,27 @@ func (p *packer) important(best *draft, want []int, groups []*group) *draft {
 		from = to
 	}
 	return best
+}
+
+// topUp puts pods onto machines of a draft that have room for them, and takes them out of want. Of their groups, none is on any yet.
+func (p *packer) topUp(bins []bin, want []int) {
+	for i := range bins {
+		b := &bins[i]
+		room := p.choices[b.choice].room.clone()
+		for _, l := range b.loads {
+			room.take(p.sizes[l.group], l.n)
+		}
+		for g, n := range want {
+			if n == 0 || !p.takes(b.choice, g) {
+				continue
+			}
+			if k := min(room.times(p.sizes[g], n), p.bearable(b.loads, g)); k > 0 {
+				b.loads = append(slices.Clip(b.loads), load{g, k})
+				room.take(p.sizes[g], k)
+				want[g] -= k
+			}
+		}
+	}
 }
 
 // settle computes the sums of a draft from its bins.

@@ -111,7 +111,8 @@ func (d *decision) neighbours() []lessons {
 		known := d.lessons
 		known.shy = maps.Clone(d.shy)
 		for _, l := range m.loads {
-			remember(&known.shy, shyKey{l.g.key, m.seller.pool.Weight}, true)
+			k := shyKey{l.g.key, m.seller.pool.Weight}
+			remember(&known.shy, k, known.shy[k]+l.n)
 		}
 		out = append(out, known)
 	}
