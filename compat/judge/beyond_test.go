@@ -1,0 +1,78 @@
+package judge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/karpenter-aks/karpenter/compat/judge"
+	"github.com/karpenter-aks/karpenter/internal/audit"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/worldgen"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// TestPlansBeyondLand asks kube-scheduler about plans for worlds with reserved capacity, what one pool alone is sold, room that buffers keep,
+// and pods that are none of our business. These must not be planned for, and no more is bought of what is reserved than there is.
+func TestPlansBeyondLand(t *testing.T) {
+	tally := map[string]int{}
+	for seed := range uint64(worlds) {
+		beyond(t, seed, tally)
+	}
+	t.Logf("%v", tally)
+	if tally["landed"] < 3*worlds || tally["reserved"] < worlds/4 || tally["kept free"] < worlds/4 {
+		t.Errorf("%v: there is little to judge", tally)
+	}
+}
+
+// BenchmarkPlansBeyondLand judges b.N worlds beyond those of the test.
+func BenchmarkPlansBeyondLand(b *testing.B) {
+	tally := map[string]int{}
+	for i := range b.N {
+		beyond(b, uint64(worlds+i), tally)
+	}
+	b.ReportMetric(float64(tally["landed"])/float64(b.N), "pods/world")
+}
+
+func beyond(t testing.TB, seed uint64, tally map[string]int) {
+	t.Helper()
+	w := worldgen.Beyond(seed)
+	plan := place.Decide(place.Input{World: w})
+	for _, f := range audit.Check(w, plan) {
+		t.Errorf("seed %d: the audit objects: %s", seed, f)
+	}
+	q, err := judge.Plan(w, plan, judge.First)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	a, err := judge.Ask(t.Context(), q)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if len(a.Rejected) > 0 {
+		t.Errorf("seed %d: kube-scheduler refuses: %s", seed, a.Rejected[0])
+	}
+	tally["landed"] += a.Accepted
+	for _, x := range q.Placements {
+		if strings.HasPrefix(x.Pod.Name, "idle-") {
+			t.Errorf("seed %d: %s waits for nothing from us, and is planned for", seed, x.Pod)
+		}
+		if strings.HasPrefix(x.Pod.Name, "spare:") {
+			tally["kept free"]++
+		}
+	}
+	bought := map[model.OfferingKey]int64{}
+	for _, b := range plan.Buy {
+		if k := b.Options[0].Key; k.CapacityType == model.Reserved {
+			bought[k]++
+			tally["reserved"]++
+		}
+	}
+	for k, n := range bought {
+		typ, _ := w.Catalogs[worldgen.Class()].Type(k.Type)
+		for _, o := range typ.Offerings {
+			if o.Key() == k && n > *o.Supply {
+				t.Errorf("seed %d: %d of %s are bought, %d are reserved", seed, n, k, *o.Supply)
+			}
+		}
+	}
+}
