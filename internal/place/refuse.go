@@ -254,6 +254,10 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 	l.rest.each(func(i int) { items = append(items, i) })
 	lacks := s.lacking(items)
 	switch {
+	case d.manner == byThemselves:
+		l.strike(model.WhyTopologySpread, "", l.rest, func(set) string {
+			return "another machine would upset the spread of pods that machines were bought for; it waits until these are bound"
+		})
 	case x.given[s.id] != "":
 		l.strike(model.WhyMinValues, "", l.rest, func(set) string { return x.given[s.id] })
 	case lacks != "":

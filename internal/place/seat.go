@@ -1,9 +1,6 @@
 package place
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // maxPasses bounds how often groups that could not go anywhere are asked again after others found their places.
 const maxPasses = 8
@@ -297,55 +294,6 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 		}
 	}
 	return -1, o.offer.ok && (len(g.keys) > 0 || d.stands(g, o.c.doms, true))
-}
-
-// better reports whether option a beats b for the next pod.
-func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bSlot bool) bool {
-	if a.holds != b.holds {
-		return a.holds > b.holds
-	}
-	if len(d.held) > 0 {
-		if x, y := d.sought(g, a.c.doms), d.sought(g, b.c.doms); x != y {
-			return x > y
-		}
-	}
-	if aSlot != bSlot {
-		return aSlot
-	}
-	var weight, price int
-	if !aSlot {
-		weight, price = cmp.Compare(b.offer.weight, a.offer.weight), cmp.Compare(a.offer.price, b.offer.price)
-	}
-	aOwn, aOthers := d.crowd(g, a.c.doms)
-	bOwn, bOthers := d.crowd(g, b.c.doms)
-	return cmp.Or(weight, cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
-}
-
-// sought is how many planned pods wait in a cell for the first pod that they want to be near.
-func (d *decision) sought(g *group, doms []int32) int32 {
-	n := int32(0)
-	for _, x := range g.matches {
-		if x.near && x.key != host && x.matched.at(doms[x.key]) == 0 {
-			n += x.seekers.at(doms[x.key])
-		}
-	}
-	return n
-}
-
-// crowd is how many pods count against the group's own spread in a cell, and against the spread of others that it counts for:
-// these are kept even first of all, so that they can be bound in any order.
-func (d *decision) crowd(g *group, doms []int32) (own, others int32) {
-	for _, r := range g.spread {
-		if r.term.key != host {
-			own += r.term.matched.at(doms[r.term.key])
-		}
-	}
-	for _, x := range g.matches {
-		if x.elig != nil && x.key != host && !g.owns(x) {
-			others += x.matched.at(doms[x.key]) + x.maybe.at(doms[x.key])
-		}
-	}
-	return own, others
 }
 
 // sit nominates n pods of the group to a slot.

@@ -5,7 +5,7 @@ import "slices"
 // low is the count that kube-scheduler measures skew from.
 func (d *decision) low(g *group, i int) int32 {
 	r := &g.spread[i]
-	if r.term.key == host && d.fresh {
+	if r.term.key == host && d.fresh && d.manner != byThemselves {
 		return 0 // the machines about to be bought are empty
 	}
 	if len(g.among[i]) < int(r.min) {
