@@ -17,9 +17,8 @@ type filler struct {
 	tries  []int32  // choices for which patterns are built
 	// alive and dead count the groups in lanes, and those of them of which nothing is left.
 	alive, dead int
-	// The machine being filled: counts and limits per knot, valid where the mark is the current one.
-	n, lim []int32
-	mark   []int
+	// The machine being filled.
+	counts []count // per knot
 	now    int
 	used   []int // per group, in the machine being filled
 	room   vec
@@ -30,6 +29,13 @@ type filler struct {
 	ranks  []scored
 	old    []load // what the pattern was before
 	puts   int    // how often something was put on
+}
+
+// count is what the pods of a machine count for a knot, and the least that they bear; of other machines than the one being filled it says
+// nothing.
+type count struct {
+	of       int // which machine
+	n, limit int32
 }
 
 // scored is a lane with the most that it may score.
@@ -137,7 +143,7 @@ func ratioAbove(a, b, c, d int64) bool {
 func (p *packer) newFiller(want []int, worth []int64) *filler {
 	dims := len(p.choices[0].room)
 	f := &filler{packer: p, left: slices.Clone(want), limits: p.remaining(nil), worth: worth,
-		n: make([]int32, p.knots), lim: make([]int32, p.knots), mark: make([]int, p.knots), used: make([]int, len(want)),
+		counts: make([]count, p.knots), used: make([]int, len(want)),
 		room: make(vec, dims), need: make(vec, dims), float: make([]float64, dims), at: make([]int32, len(want))}
 	p.arranged(want)
 	f.layLanes()
@@ -208,11 +214,12 @@ func (f *filler) load(pt *pattern, g, k int) {
 	f.used[g] += k
 	f.steps--
 	for _, t := range f.ties[g] {
-		if f.mark[t.at] != f.now {
-			f.mark[t.at], f.n[t.at], f.lim[t.at] = f.now, 0, noBound
+		c := &f.counts[t.at]
+		if c.of != f.now {
+			*c = count{f.now, 0, noBound}
 		}
-		f.n[t.at] += t.adds * int32(k)
-		f.lim[t.at] = min(f.lim[t.at], t.limit)
+		c.n += t.adds * int32(k)
+		c.limit = min(c.limit, t.limit)
 	}
 }
 
@@ -368,8 +375,8 @@ func (f *filler) bears(g int) int {
 	best := noCap
 	for _, t := range f.ties[g] {
 		n, limit := int32(0), t.limit
-		if f.mark[t.at] == f.now {
-			n, limit = f.n[t.at], min(limit, f.lim[t.at])
+		if c := &f.counts[t.at]; c.of == f.now {
+			n, limit = c.n, min(limit, c.limit)
 		}
 		if t.adds == 1 {
 			best = min(best, int(max(0, limit-n)))

@@ -104,12 +104,21 @@ func (p *packer) shadow(want []int) (worth []int64, bound int64) {
 		sum[0] += float64(n) * float64(p.sizes[g][cpu])
 		sum[1] += float64(n) * float64(p.sizes[g][memory])
 	}
+	type line struct{ price, cpu, memory float64 }
+	var lines []line // of choices that are not like the one before
+	for i := range p.choices {
+		c := &p.choices[i]
+		l := line{float64(c.price), float64(c.room[cpu]), float64(max(c.room[memory], 1))}
+		if n := len(lines); n == 0 || lines[n-1] != l {
+			lines = append(lines, l)
+		}
+	}
 	best, bestU, bestV := -1.0, 0.0, 0.0
 	for i := range shadowSteps + 1 {
 		u, v := most*float64(i)/shadowSteps, -1.0
-		for i := range p.choices {
-			c := &p.choices[i]
-			if x := max(0, (float64(c.price)-u*float64(c.room[cpu]))/float64(max(c.room[memory], 1))); v < 0 || x < v {
+		for i := range lines {
+			l := &lines[i]
+			if x := max(0, (l.price-u*l.cpu)/l.memory); v < 0 || x < v {
 				v = x
 			}
 		}
