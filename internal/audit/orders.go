@@ -15,6 +15,9 @@ func (t *tallies) inSteps(pick []int, gone bool) bool {
 		list := slices.Clone(t.units)
 		shuffle(list, &dice)
 		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Or(stuck[y]-stuck[x], x.stands(order)-y.stands(order)) })
+		if order%2 == 1 {
+			p.firsts(list)
+		}
 		for i := 0; i < len(list); i++ {
 			u := list[i]
 			if u.left == 0 {
@@ -38,6 +41,20 @@ func (t *tallies) inSteps(pick []int, gone bool) bool {
 		}
 	}
 	return false
+}
+
+// firsts binds one pod each where pods look for their own like and there is none: the first of it may go anywhere, the others have to follow.
+func (p *play) firsts(list []*unit) {
+	for _, u := range list {
+		x := u.kin.looks
+		if x == nil || p.states[x.id].total > 0 || !slices.Contains(u.kin.counted, x) {
+			continue
+		}
+		if _, waits := p.blocked(u); !waits && u.left > 0 {
+			u.left--
+			p.bind(u)
+		}
+	}
 }
 
 // shuffle puts a list into some order: by chance, but always the same.
