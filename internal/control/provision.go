@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +12,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,6 +26,9 @@ type provisioner struct {
 	last   time.Time       // when the last plan was made
 	about  uint64          // fingerprint of what it was made from
 	sieve  sieve
+	// settling knows who lost the place that was bought for it, and may get another yet; again is when to plan again for these, zero when there are none.
+	settling land.Settling
+	again    time.Time
 }
 
 // How soon a plan is made again while pods wait: soon when what a plan is made from has changed (the machine that the last
@@ -56,6 +61,9 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 		every := replanSame
 		if about != p.about {
 			every = replanChanged
+		}
+		if !p.again.IsZero() {
+			every = min(every, max(replanChanged, p.again.Sub(p.last)))
 		}
 		if wait = p.last.Add(every).Sub(now); wait > 0 {
 			return wait
@@ -113,7 +121,7 @@ func (p *provisioner) fresh(w model.World) int {
 
 func (p *provisioner) plan(ctx context.Context, w model.World) {
 	began := p.Now()
-	plan := p.decide(w)
+	plan := p.settled(w)
 	real := told(plan)
 	p.Observe.Planned(real, p.Now().Sub(began))
 	p.Mark(PointPlanned)
@@ -144,6 +152,36 @@ const writers = 16
 type order struct {
 	claim    model.Claim
 	purchase place.Purchase
+}
+
+// replans bounds how often a plan is made anew without those who may get the place yet that was bought for them.
+const replans = 3
+
+// settled makes a plan that buys nothing for pods which may get the place yet that was bought for them.
+func (p *provisioner) settled(w model.World) place.Plan {
+	var pods []model.Pod // nil = all that wait
+	p.again = time.Time{}
+	for range replans {
+		plan := p.decide(w, pods)
+		var buying []model.PodKey
+		for _, b := range plan.Buy {
+			buying = append(buying, b.Pods...)
+		}
+		wait, next := p.settling.Look(w, buying, p.Now())
+		if len(wait) == 0 {
+			return plan
+		}
+		p.again = p.Now().Add(next)
+		p.Log.V(1).Info("pods lost the place that was bought for them, and may get another one yet", "pods", len(wait), "for", next.String())
+		if pods == nil {
+			pods = place.Waiting(w)
+		}
+		pods = slices.DeleteFunc(pods, func(x model.Pod) bool { return wait[x.Key()] })
+		if len(pods) == 0 {
+			break
+		}
+	}
+	return place.Plan{}
 }
 
 // buy writes the claims of a plan. A claim whose name exists is one that an

@@ -24,10 +24,10 @@ const (
 	maxSifts = 24
 )
 
-// decide makes a plan and has it audited. A plan that is unsound is never carried out. When there is none for all pods, the pods
+// decide makes a plan for the pods, nil being all that wait, and has it audited. A plan that is unsound is never carried out. When there is none for all pods, the pods
 // that it fails for are set apart, are told so, and are tried again later.
-func (p *provisioner) decide(w model.World) place.Plan {
-	in := place.Input{World: w, Preferences: p.Settings.Preferences, MinValues: p.Settings.MinValues}
+func (p *provisioner) decide(w model.World, pods []model.Pod) place.Plan {
+	in := place.Input{World: w, Pods: pods, Preferences: p.Settings.Preferences, MinValues: p.Settings.MinValues}
 	told := map[string]bool{} // causes that were told of in this pass
 	whole := len(p.sieve.apart) == 0 || !p.Now().Before(p.sieve.until)
 	if whole {
@@ -36,11 +36,11 @@ func (p *provisioner) decide(w model.World) place.Plan {
 			p.sieve = sieve{}
 			return plan
 		}
-		return p.sift(in, place.Waiting(w), told)
+		return p.sift(in, orWaiting(w, pods), told)
 	}
 	var rest []model.Pod
 	var left []place.Leftover
-	for _, x := range place.Waiting(w) {
+	for _, x := range orWaiting(w, pods) {
 		if why, apart := p.sieve.apart[x.UID]; apart {
 			left = append(left, setApart(x, why))
 		} else {
@@ -57,6 +57,14 @@ func (p *provisioner) decide(w model.World) place.Plan {
 	}
 	plan.Left = append(plan.Left, left...)
 	return plan
+}
+
+// orWaiting returns the pods, or all that wait when there are none.
+func orWaiting(w model.World, pods []model.Pod) []model.Pod {
+	if pods == nil {
+		return place.Waiting(w)
+	}
+	return pods
 }
 
 func waitingApart(w model.World, apart map[string]model.Why) []model.Pod {

@@ -1,0 +1,104 @@
+package land
+
+import (
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// SettleLimit is how long a pod that lost the place that was bought for it waits at most before another machine is bought.
+const SettleLimit = time.Minute
+
+// landed is how long after its registration the pods of a claim have taken their places, or never will.
+const landed = 5 * time.Minute
+
+// Settling knows since when planned pods have been without a place, and when something last became of any. The zero value is ready. A restart
+// counts anew. It holds one entry for each planned pod without a place. It is not for concurrent use.
+//
+// While pods of a plan take their places one after the other, kube-scheduler puts some of them where others were to go, whose places are then
+// free in turn. A plan made in the midst of that finds rooms too small for one pod whose mates have not moved yet.
+type Settling struct {
+	lost    map[string]time.Time // by UID
+	about   uint64
+	stirred time.Time
+}
+
+// Look returns those of the pods that need not be bought for yet: some claim was made for them already, and pods of claims were bound, or nodes of
+// claims opened, less than Quiet ago. It also says how long until it is worth looking again (0 = when something changes). O(pods).
+func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wait map[model.PodKey]bool, next time.Duration) {
+	ours := landing(&w, now)
+	if about := stir(&w, ours); about != s.about {
+		s.about, s.stirred = about, now
+	}
+	uids := map[model.PodKey]string{}
+	for i := range w.Pods {
+		if p := &w.Pods[i]; p.Node == "" && !p.Virtual && ours[p.Key()] {
+			uids[p.Key()] = p.UID
+		}
+	}
+	lost := map[string]time.Time{}
+	wait = map[model.PodKey]bool{}
+	for _, k := range buying {
+		uid, known := uids[k]
+		if !known {
+			continue
+		}
+		since, known := s.lost[uid]
+		if !known {
+			since = now
+		}
+		lost[uid] = since
+		end := since.Add(SettleLimit)
+		if q := s.stirred.Add(Quiet); q.Before(end) {
+			end = q
+		}
+		if left := end.Sub(now); left > 0 {
+			wait[k] = true
+			if next == 0 || left < next {
+				next = left
+			}
+		}
+	}
+	s.lost = lost
+	return wait, next
+}
+
+// landing are the pods planned on claims whose machines are on their way, or took the first pods not long ago.
+func landing(w *model.World, now time.Time) map[model.PodKey]bool {
+	out := map[model.PodKey]bool{}
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		if r, _ := model.FindCondition(c.Conditions, model.Registered); c.Deleting() || r.Status == model.True && now.Sub(r.Since) > landed {
+			continue
+		}
+		for _, key := range place.PlannedPods(*c) {
+			out[key] = true
+		}
+	}
+	return out
+}
+
+// stir is a fingerprint of what becomes of planned pods: who of them waits, and which claims have opened.
+func stir(w *model.World, ours map[model.PodKey]bool) uint64 {
+	var names []string
+	for i := range w.Pods {
+		if p := &w.Pods[i]; p.Node == "" && ours[p.Key()] {
+			names = append(names, p.UID)
+		}
+	}
+	for i := range w.Claims {
+		if c := &w.Claims[i]; !c.Deleting() && c.Is(model.Registered) && len(place.PlannedPods(*c)) > 0 {
+			names = append(names, "\x00"+c.UID)
+		}
+	}
+	slices.Sort(names)
+	h := fnv.New64a()
+	for _, n := range names {
+		h.Write([]byte(n))
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
