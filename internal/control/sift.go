@@ -53,7 +53,7 @@ func (p *provisioner) decide(w model.World, pods []model.Pod) place.Plan {
 	in.Pods = rest
 	plan, why := p.attempt(in, told)
 	if why != "" {
-		return p.sift(in, append(rest, waitingApart(w, p.sieve.apart)...), told)
+		return p.sift(in, append(rest, waitingApart(orWaiting(w, pods), p.sieve.apart)...), told)
 	}
 	plan.Left = append(plan.Left, left...)
 	return plan
@@ -67,9 +67,9 @@ func orWaiting(w model.World, pods []model.Pod) []model.Pod {
 	return pods
 }
 
-func waitingApart(w model.World, apart map[string]model.Why) []model.Pod {
+func waitingApart(pods []model.Pod, apart map[string]model.Why) []model.Pod {
 	var out []model.Pod
-	for _, x := range place.Waiting(w) {
+	for _, x := range pods {
 		if apart[x.UID] != "" {
 			out = append(out, x)
 		}

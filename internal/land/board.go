@@ -15,18 +15,42 @@ type board struct {
 	// counts are the bound pods that a selector picks, per domain, by namespace, key and selector; each domain that is there
 	// has an entry.
 	counts map[string]map[string]int
+	// free is what is left of each node beside the pods that are bound, and those that were told of it.
+	free map[string]model.Resources
 }
 
 func newBoard(w *model.World) *board {
 	b := &board{w: w, nodes: map[string]*model.Node{}, told: map[string][]*model.Pod{}, counts: map[string]map[string]int{}}
+	b.free = make(map[string]model.Resources, len(w.Nodes))
 	for i := range w.Nodes {
-		b.nodes[w.Nodes[i].Name] = &w.Nodes[i]
+		n := &w.Nodes[i]
+		b.nodes[n.Name], b.free[n.Name] = n, n.Allocatable
+	}
+	for i := range w.Pods {
+		switch p := &w.Pods[i]; {
+		case p.Node != "" && !p.Terminal:
+			b.take(p, p.Node)
+		case p.Node == "" && p.Promised != "":
+			b.tell(p, b.nodes[p.Promised])
+		}
 	}
 	return b
 }
 
 // tell notes that the pod was told of the node.
-func (b *board) tell(p *model.Pod, n *model.Node) { b.told[n.Name] = append(b.told[n.Name], p) }
+func (b *board) tell(p *model.Pod, n *model.Node) {
+	if n == nil {
+		return
+	}
+	b.told[n.Name] = append(b.told[n.Name], p)
+	b.take(p, n.Name)
+}
+
+func (b *board) take(p *model.Pod, node string) {
+	if free, ok := b.free[node]; ok {
+		b.free[node] = free.Sub(p.Requests)
+	}
+}
 
 // count returns how many bound pods of the namespace the selector picks, per domain of the key.
 func (b *board) count(ns, key string, sel *model.Selector) map[string]int {
@@ -58,6 +82,9 @@ func (b *board) count(ns, key string, sel *model.Selector) map[string]int {
 // admits reports whether kube-scheduler would let the pod onto the node now, as far as other pods are concerned. A pod that is told too
 // early loses the node at its first try, and its mates on the same node keep each other out.
 func (b *board) admits(p *model.Pod, n *model.Node) bool {
+	if !p.Requests.FitsIn(b.free[n.Name]) {
+		return false
+	}
 	for i := range p.Spread {
 		if s := &p.Spread[i]; s.Hard && !b.evens(p, n, s) {
 			return false

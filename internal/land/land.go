@@ -32,8 +32,8 @@ type Landing struct {
 	// Open is set when it takes pods already, as far as we are concerned.
 	Open bool
 	// Tell lists the waiting pods that should be told of the node, in the order of the plan: those planned for it that kube-scheduler
-	// would let onto it, now or as soon as it opens. While it stays shut, only those that could go anywhere are told. One that was
-	// told already is not in it.
+	// would let onto it, now or as soon as it opens. Of nodes that stay shut, pods are told when all nodes are ready, just before these open:
+	// while nodes join, kube-scheduler tries pods again and again, and forgets. One that was told already is not in it.
 	Tell []model.Pod
 }
 
@@ -47,6 +47,8 @@ type site struct {
 	ready bool
 	// tell are the pods of the node that may be bound now, told or not.
 	tell []*model.Pod
+	// later is set while nodes that should be open before have pods to take.
+	later bool
 }
 
 // Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it. Pods
@@ -60,6 +62,10 @@ func Decide(w model.World, now time.Time, spent Spent) []Landing {
 	for _, s := range sites {
 		s.sort(b, spent)
 	}
+	gathered := !slices.ContainsFunc(sites, func(x *site) bool { return !x.open && !x.ready })
+	for _, s := range sites {
+		s.later = gathered && s.node != nil && slices.ContainsFunc(sites, func(x *site) bool { return x != s && len(x.tell) > 0 && x.before(s) })
+	}
 	var out []Landing
 	for _, s := range sites {
 		if s.node == nil {
@@ -70,7 +76,7 @@ func Decide(w model.World, now time.Time, spent Spent) []Landing {
 			l.Hold = hold(&w, sites, s, now)
 		}
 		for _, p := range s.tell {
-			if p.Promised != s.node.Name && (l.Hold == 0 || loose(p)) {
+			if p.Promised != s.node.Name && (l.Hold == 0 || gathered && !s.later) {
 				l.Tell = append(l.Tell, *p)
 			}
 		}
@@ -163,7 +169,9 @@ func (s *site) sort(b *board, spent Spent) {
 			if (p.Promised == s.node.Name) != told || !told && (spent.has(p, s.node.Name) || !b.admits(p, s.node)) {
 				continue
 			}
-			b.tell(p, s.node)
+			if !told {
+				b.tell(p, s.node)
+			}
 			s.tell = append(s.tell, p)
 		}
 	}
@@ -181,15 +189,11 @@ func hold(w *model.World, sites []*site, s *site, now time.Time) time.Duration {
 	case !slices.ContainsFunc(sites, func(x *site) bool { return slices.ContainsFunc(x.pods, tied) }):
 		return 0
 	}
-	for _, x := range sites {
-		if !x.open && !x.ready {
-			return left
-		}
+	if slices.ContainsFunc(sites, func(x *site) bool { return !x.open && !x.ready }) {
+		return left
 	}
-	for _, x := range sites {
-		if !x.open && x.untold() || x.before(s) && len(x.tell) > 0 {
-			return min(left, pace)
-		}
+	if s.later || slices.ContainsFunc(sites, func(x *site) bool { return !x.open && !x.later && x.untold() }) {
+		return min(left, pace)
 	}
 	return 0
 }
@@ -204,9 +208,9 @@ func (x *site) before(s *site) bool {
 	return slices.ContainsFunc(x.tell, loose) || x.node != nil && x.node.Allocatable.CPU < s.node.Allocatable.CPU
 }
 
-// untold reports whether some pod that could go anywhere must be told of the node yet.
+// untold reports whether some pod must be told of the node yet.
 func (s *site) untold() bool {
-	return slices.ContainsFunc(s.tell, func(p *model.Pod) bool { return loose(p) && p.Promised != s.node.Name })
+	return slices.ContainsFunc(s.tell, func(p *model.Pod) bool { return p.Promised != s.node.Name })
 }
 
 // hindered reports whether a DaemonSet may be needed to get the node ready that does not run beside our taint.

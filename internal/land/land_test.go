@@ -93,8 +93,8 @@ func TestLandings(t *testing.T) {
 			}, 0, "b hold 0s tell p-3"},
 		"who was told of another node is told again": {
 			func(w *model.World) { register(w, 0, 0); w.Pods[1].Promised = "gone" }, 0, "a hold 0s tell p-1 p-2\nb hold 0s tell p-3"},
-		"where pods are tied to zones, a node waits for the others": {
-			func(w *model.World) { spread(w, 2); w.Nodes[1].Ready = model.False }, 0, "a hold 30s tell p-1 p-2\nb hold 30s tell "},
+		"where pods are tied to zones, a node waits for the others, and nobody is told before all are ready": {
+			func(w *model.World) { spread(w, 2); w.Nodes[1].Ready = model.False }, 0, "a hold 30s tell \nb hold 30s tell "},
 		"those who could go anywhere are told before anybody opens, and go first": {
 			func(w *model.World) { spread(w, 2) }, 0, "a hold 100ms tell p-1 p-2\nb hold 100ms tell "},
 		"when they were told their node opens": {
@@ -102,6 +102,7 @@ func TestLandings(t *testing.T) {
 		"when they are bound the next opens": {
 			func(w *model.World) {
 				spread(w, 2)
+				w.Pods[2].Promised = "nb"
 				register(w, 0, 0)
 				for i := range 2 {
 					w.Pods[i].Unschedulable, w.Pods[i].Node, w.Pods[i].Labels = false, "na", nil
@@ -110,11 +111,22 @@ func TestLandings(t *testing.T) {
 				w.Pods[0].Unschedulable = true
 				w.Claims[0].Annotations[place.AnnotationPods] = "d/p-2"
 				w.Claims = append(w.Claims, model.Claim{Name: "c", Conditions: w.Claims[0].Conditions, Annotations: map[string]string{place.AnnotationPods: "d/p-1"}})
-			}, 0, "b hold 0s tell p-3"},
+			}, 0, "b hold 0s tell "},
 		"pods of one spread that would keep each other out are told one by one": {
 			func(w *model.World) { spread(w, 0, 1, 2) }, HoldLimit, "a hold 0s tell p-1\nb hold 0s tell p-3"},
-		"the small node of tied pods opens before the large": {
-			func(w *model.World) { spread(w, 0, 1, 2) }, 0, "a hold 0s tell p-1\nb hold 100ms tell "},
+		"the small node of tied pods is the first to open, when its pods were told": {
+			func(w *model.World) { spread(w, 0, 1, 2) }, 0, "a hold 100ms tell p-1\nb hold 100ms tell "},
+		"a node is not promised to more than it holds": {
+			func(w *model.World) {
+				w.Pods[0].Requests.CPU, w.Pods[1].Requests.CPU = 3000, 2000
+			}, 0, "a hold 0s tell p-1\nb hold 0s tell p-3"},
+		"who runs on a node, and who was told of it and goes elsewhere now, takes room there": {
+			func(w *model.World) {
+				register(w, 0, 0)
+				w.Pods[0].Requests.CPU, w.Pods[1].Requests.CPU, w.Pods[2].Requests.CPU = 1500, 1000, 2000
+				w.Pods[2].Promised = "na"
+				w.Pods = append(w.Pods, model.Pod{Namespace: "d", Name: "daemon", Node: "na", Requests: model.Resources{CPU: 500}})
+			}, 0, "a hold 0s tell p-1\nb hold 0s tell p-3"},
 		"a node that is on its way out takes nobody": {
 			func(w *model.World) { w.Claims[0].DeletedAt = start }, 0, "b hold 0s tell p-3"},
 		"a pod planned for twice belongs to the newer claim": {

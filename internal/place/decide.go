@@ -318,6 +318,7 @@ func (d *decision) tier(tier []*seller) int {
 		best = p.important(best, want, groups)
 	}
 	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut
+	p.separate(best, groups)
 	b := &buyer{d: d, sellers: d.sellers, groups: groups, choices: p.choices, most: d.most, spare: p.remaining(best.bins)}
 	bought, given := b.purchases(best)
 	d.plan.Buy = append(d.plan.Buy, bought...)

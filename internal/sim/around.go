@@ -1,12 +1,10 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -40,10 +38,15 @@ func (s *Sim) Scale(name string, n int, like model.Pod) {
 
 // Pods returns the pods of a deployment that are not on their way out.
 func (s *Sim) Pods(name string) []model.Pod {
-	var out []model.Pod
+	return s.podsByName()[name]
+}
+
+// podsByName returns the pods of all deployments that are not on their way out.
+func (s *Sim) podsByName() map[string][]model.Pod {
+	out := map[string][]model.Pod{}
 	for _, p := range s.Store.Objects().Pods {
-		if p.Labels["app"] == name && !p.Deleting() && !p.Terminal {
-			out = append(out, p)
+		if name := p.Labels["app"]; name != "" && !p.Deleting() && !p.Terminal {
+			out[name] = append(out[name], p)
 		}
 	}
 	return out
@@ -64,8 +67,9 @@ func (s *Sim) replicate() {
 	s.mu.Lock()
 	want := maps.Clone(s.replicas)
 	s.mu.Unlock()
+	pods := s.podsByName()
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		d, have := want[name], s.Pods(name)
+		d, have := want[name], pods[name]
 		for i := len(have); i > d.want; i-- {
 			s.Store.DeletePod(have[i-1].Key())
 		}
@@ -79,106 +83,6 @@ func (s *Sim) replicate() {
 			s.Store.Put(p)
 		}
 	}
-}
-
-// schedule binds waiting pods to the node that has most room for them, as kube-scheduler does by default, and marks the
-// others unschedulable. Like kube-scheduler it keeps the room of pods for which a node is nominated, tries that node first, and takes the nomination away from a
-// pod that it tried in vain.
-func (s *Sim) schedule() {
-	o := s.Store.Objects()
-	s.queue.wake(o)
-	free, kept := map[string]model.Resources{}, map[string]model.Resources{}
-	for _, n := range o.Nodes {
-		free[n.Name] = n.Allocatable
-	}
-	for _, p := range o.Pods {
-		switch {
-		case p.Node != "" && !p.Terminal:
-			free[p.Node] = free[p.Node].Sub(p.Requests)
-		case p.Nominated != "":
-			kept[p.Nominated] = kept[p.Nominated].Add(p.Requests)
-		}
-	}
-	if r := s.cfg.Rand; r != nil {
-		r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
-	}
-	for _, p := range o.Pods {
-		if p.Node != "" || p.Gated || p.Deleting() || p.Terminal || s.queue.aside(p) {
-			continue
-		}
-		if p.Nominated != "" {
-			kept[p.Nominated] = kept[p.Nominated].Sub(p.Requests)
-		}
-		var fits []model.Node
-		for _, n := range o.Nodes {
-			if admits(n, p) && p.Requests.FitsIn(free[n.Name].Sub(kept[n.Name])) {
-				fits = append(fits, n)
-			}
-		}
-		if len(fits) == 0 {
-			if s.cfg.Queue {
-				s.queue.put(p)
-			}
-			if !p.Unschedulable || p.Nominated != "" {
-				s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Unschedulable, p.Nominated = true, "" })
-			}
-			continue
-		}
-		best := slices.MaxFunc(fits, func(a, b model.Node) int {
-			return cmp.Or(told(a, p)-told(b, p), cmp.Compare(free[a.Name].CPU, free[b.Name].CPU), cmp.Compare(b.Name, a.Name))
-		})
-		s.Store.BindPod(p.Key(), best.Name)
-		free[best.Name] = free[best.Name].Sub(p.Requests)
-	}
-}
-
-func told(n model.Node, p model.Pod) int {
-	if n.Name == p.Nominated {
-		return 1
-	}
-	return 0
-}
-
-// admits says whether the scheduler would let the pod onto the node, room aside. It is written from the Kubernetes
-// documentation and shares nothing with the engine.
-func admits(n model.Node, p model.Pod) bool {
-	if n.Deleting() || n.Cordoned {
-		return false
-	}
-	if _, bad := model.Untolerated(n.Taints, p.Tolerations); bad {
-		return false
-	}
-	for k, v := range p.NodeSelector {
-		if n.Labels[k] != v {
-			return false
-		}
-	}
-	if p.Affinity == nil {
-		return true
-	}
-	return slices.ContainsFunc(p.Affinity, func(t model.Term) bool {
-		return len(t) > 0 && !slices.ContainsFunc(t, func(r model.Requirement) bool { return !matches(n.Labels, r) })
-	})
-}
-
-func matches(labels map[string]string, r model.Requirement) bool {
-	v, ok := labels[r.Key]
-	switch r.Op {
-	case model.In:
-		return ok && slices.Contains(r.Values, v)
-	case model.NotIn:
-		return !ok || !slices.Contains(r.Values, v)
-	case model.Exists:
-		return ok
-	case model.DoesNotExist:
-		return !ok
-	}
-	have, err := strconv.Atoi(v)
-	if !ok || err != nil || len(r.Values) != 1 {
-		return false
-	}
-	want, err := strconv.Atoi(r.Values[0])
-	return err == nil && (r.Op == model.Gt && have > want || r.Op == model.Lt && have < want)
 }
 
 // boot plays a machine that starts: it reads its order, joins, becomes ready, loses its startup taints.

@@ -47,6 +47,8 @@ type Config struct {
 	Rand *rand.Rand
 	// Queue lets the scheduler put pods aside that it tried in vain, as kube-scheduler does; off, all are tried all the time.
 	Queue bool
+	// Pace is how many pods the scheduler tries in a tenth of a second, at most; 0 = all.
+	Pace int
 	// Decide makes the plans instead of the engine; nil = the engine.
 	Decide func(place.Input) place.Plan
 	// Refused is told of plans that the audit refused; nil = nobody.

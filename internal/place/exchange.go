@@ -1,0 +1,285 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+)
+
+// separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
+// there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
+// order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
+func (p *packer) separate(d *draft, groups []*group) {
+	flows := map[string][]int{}
+	var keys []string
+	var loose []int
+	for i, g := range groups {
+		switch {
+		case g.bundled || len(p.ties[i]) > 0:
+		case g.of.tied():
+			k := g.cell.key()
+			if flows[k] == nil {
+				keys = append(keys, k)
+			}
+			flows[k] = append(flows[k], i)
+		default:
+			loose = append(loose, i)
+		}
+	}
+	if len(keys) == 0 || len(loose) == 0 || len(d.bins) > maxSeparated || len(keys)*len(loose) > maxKinds {
+		return
+	}
+	slices.Sort(keys)
+	bySize := func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.sizes[b][0], p.sizes[a][0]), cmp.Compare(a, b))
+	}
+	slices.SortFunc(loose, bySize)
+	x := &exchange{packer: p, loose: loose}
+	for _, b := range d.bins {
+		y := crate{bin: b, n: make([]int, len(groups)), free: p.choices[b.choice].room.clone()}
+		for _, l := range b.loads {
+			y.n[l.group] += l.n
+			y.free.take(p.sizes[l.group], l.n)
+		}
+		x.crates = append(x.crates, y)
+	}
+	homes := map[int]bool{}
+	for _, k := range keys {
+		slices.SortFunc(flows[k], bySize)
+		x.gather(flows[k])
+		n := 0
+		for i := range x.crates {
+			if x.amount(flows[k], i) > 0 {
+				n++
+			}
+		}
+		for i := range x.crates {
+			homes[i] = homes[i] || n <= maxHomes && x.amount(flows[k], i) > 0
+		}
+	}
+	x.clear(homes)
+	for i := range d.bins {
+		y := &x.crates[i]
+		d.bins[i].loads, d.bins[i].choice = d.bins[i].loads[:0:0], y.choice
+		for g, n := range y.n {
+			if n > 0 {
+				d.bins[i].loads = append(d.bins[i].loads, load{g, n})
+			}
+		}
+	}
+}
+
+// crate is a machine whose pods are exchanged.
+type crate struct {
+	bin
+	n    []int // per group
+	free vec
+}
+
+type exchange struct {
+	*packer
+	loose  []int // large first
+	crates []crate
+}
+
+// gather exchanges pods of the groups, all of one zone and large ones first: onto the smallest machine that holds all of them, or else the largest; and
+// those that it does not hold onto machines where each is the only one of its group, since the room of one can be kept.
+func (x *exchange) gather(flow []int) {
+	var have []int
+	total := int64(0)
+	for i := range x.crates {
+		if v := x.amount(flow, i); v > 0 {
+			have, total = append(have, i), total+v
+		}
+	}
+	if len(have) < 2 || len(have) > maxHomes {
+		return
+	}
+	home := -1
+	for i := range x.crates {
+		if (home < 0 || x.fitter(flow, total, i, home)) && (slices.Contains(have, i) || x.turned(i, flow[0]) >= 0) {
+			home = i
+		}
+	}
+	if c := x.turned(home, flow[0]); c >= 0 {
+		x.crates[home].choice = c
+	}
+	slices.SortStableFunc(have, func(a, b int) int { return cmp.Compare(x.amount(flow, a), x.amount(flow, b)) })
+	for _, from := range have {
+		for _, g := range flow {
+			for k := 1; from != home && k <= min(maxExchange, x.crates[from].n[g]); k++ {
+				for x.crates[from].n[g] >= k && x.move(load{g, k}, from, home) {
+				}
+			}
+		}
+	}
+	for _, from := range have {
+		if from != home {
+			x.scatter(flow, from, home)
+		}
+	}
+}
+
+// scatter moves pods of the groups from a machine that has several of one to machines that have none of it.
+func (x *exchange) scatter(flow []int, from, home int) {
+	for _, g := range flow {
+		for to := 0; to < len(x.crates) && x.crates[from].n[g] > 1; to++ {
+			if to == from || to == home || x.crates[to].n[g] > 0 {
+				continue
+			}
+			old := x.crates[to].choice
+			if c := x.turned(to, g); c >= 0 {
+				x.crates[to].choice = c
+			}
+			if !x.move(load{g, 1}, from, to) {
+				x.crates[to].choice = old
+			}
+		}
+	}
+}
+
+// turned returns the choice that is like the machine's and also takes the group, as in another zone; -1 when there is none.
+func (x *exchange) turned(i, group int) int {
+	y := &x.crates[i]
+	old := &x.choices[y.choice]
+	for ci := range x.choices {
+		c := &x.choices[ci]
+		if c.price != old.price || c.seller != old.seller || c.free != old.free || !slices.Equal(c.room, old.room) || !slices.Equal(c.cost, old.cost) || !x.takes(ci, group) {
+			continue
+		}
+		all := true
+		for g, n := range y.n {
+			all = all && (n == 0 || x.takes(ci, g))
+		}
+		if all {
+			return ci
+		}
+	}
+	return -1
+}
+
+// clear moves loose pods from machines of pods that are let in one after the other to what room is left over on others: there it is of use, since the last of
+// these pods may find the room in pieces.
+func (x *exchange) clear(homes map[int]bool) {
+	for range maxCleared {
+		from, group, to := -1, -1, -1
+		for i := range x.crates {
+			if !homes[i] || from >= 0 && x.crates[i].free[0] >= x.crates[from].free[0] {
+				continue
+			}
+			if g, b := x.out(i, homes); g >= 0 {
+				from, group, to = i, g, b
+			}
+		}
+		if from < 0 {
+			return
+		}
+		a, b := &x.crates[from], &x.crates[to]
+		a.n[group]--
+		b.n[group]++
+		a.free.take(x.sizes[group], -1)
+		b.free.take(x.sizes[group], 1)
+	}
+}
+
+// out finds the largest loose pod of machine i that fits into what is left of another machine.
+func (x *exchange) out(i int, homes map[int]bool) (group, to int) {
+	for _, g := range x.loose {
+		if x.crates[i].n[g] == 0 {
+			continue
+		}
+		for j := range x.crates {
+			if b := &x.crates[j]; !homes[j] && b.free.covers(x.sizes[g]) && x.takes(b.choice, g) {
+				return g, j
+			}
+		}
+	}
+	return -1, -1
+}
+
+// room is how much of the groups and of loose pods the machine holds, and what is free on it.
+func (x *exchange) room(flow []int, i int) int64 {
+	c := &x.crates[i]
+	v := c.free[0]
+	for _, g := range slices.Concat(flow, x.loose) {
+		v += x.sizes[g][0] * int64(c.n[g])
+	}
+	return v
+}
+
+func (x *exchange) amount(flow []int, i int) (v int64) {
+	for _, g := range flow {
+		v += x.sizes[g][0] * int64(x.crates[i].n[g])
+	}
+	return v
+}
+
+// fitter reports whether machine a is a better home for total of the groups than b: the smallest that holds all, or else the largest.
+func (x *exchange) fitter(flow []int, total int64, a, b int) bool {
+	ra, rb := x.room(flow, a), x.room(flow, b)
+	if (ra >= total) != (rb >= total) {
+		return ra >= total
+	}
+	if ra >= total {
+		return ra < rb
+	}
+	return ra > rb
+}
+
+// Bounds of the exchange. Where there are many machines in a zone, what is lost in pieces is little beside what there is.
+const (
+	maxSeparated = 128   // machines of a draft
+	maxHomes     = 8     // machines in one zone
+	maxKinds     = 1_000 // zones, times groups of pods that could go anywhere
+	// maxCleared bounds how many loose pods make room.
+	maxCleared = 100
+)
+
+// maxExchange is how many pods of a group are exchanged together, at most: two may be worth one loose pod.
+const maxExchange = 10
+
+// move takes the load to another machine, and as many loose pods back as must make room for it. It reports whether that is possible.
+func (x *exchange) move(l load, from, to int) bool {
+	a, b := &x.crates[from], &x.crates[to]
+	if !x.takes(b.choice, l.group) {
+		return false
+	}
+	size := x.sizes[l.group]
+	room, lack := a.free.clone(), b.free.clone()
+	room.take(size, -l.n)
+	lack.take(size, l.n) // below zero where something must go
+	back := make([]load, 0, 4)
+	for _, y := range x.loose {
+		if lack.nonNegative() {
+			break
+		}
+		n := 0
+		for n < b.n[y] && !lack.nonNegative() && x.takes(a.choice, y) && room.covers(x.sizes[y]) {
+			n++
+			room.take(x.sizes[y], 1)
+			lack.take(x.sizes[y], -1)
+		}
+		if n > 0 {
+			back = append(back, load{y, n})
+		}
+	}
+	if !lack.nonNegative() {
+		return false
+	}
+	a.n[l.group] -= l.n
+	b.n[l.group] += l.n
+	for _, l := range back {
+		a.n[l.group] += l.n
+		b.n[l.group] -= l.n
+	}
+	a.free, b.free = room, lack
+	return true
+}
+
+func (v vec) nonNegative() bool {
+	for _, n := range v {
+		if n < 0 {
+			return false
+		}
+	}
+	return true
+}
