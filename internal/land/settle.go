@@ -12,6 +12,10 @@ import (
 // SettleLimit is how long a pod that lost the place that was bought for it waits at most before another machine is bought.
 const SettleLimit = time.Minute
 
+// settleQuiet is how long nothing may become of any planned pod before another machine is bought. kube-scheduler tries a pod that it tried in vain again
+// within ten seconds of something that may be of use to it (podMaxBackoffSeconds), not at once.
+const settleQuiet = 12 * time.Second
+
 // landed is how long after its registration the pods of a claim have taken their places, or never will.
 const landed = 5 * time.Minute
 
@@ -27,7 +31,7 @@ type Settling struct {
 }
 
 // Look returns those of the pods that need not be bought for yet: some claim was made for them already, and pods of claims were bound, or nodes of
-// claims opened, less than Quiet ago. It also says how long until it is worth looking again (0 = when something changes). O(pods).
+// claims opened, less than settleQuiet ago. It also says how long until it is worth looking again (0 = when something changes). O(pods).
 func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wait map[model.PodKey]bool, next time.Duration) {
 	ours := landing(&w, now)
 	if about := stir(&w, ours); about != s.about {
@@ -52,7 +56,7 @@ func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wa
 		}
 		lost[uid] = since
 		end := since.Add(SettleLimit)
-		if q := s.stirred.Add(Quiet); q.Before(end) {
+		if q := s.stirred.Add(settleQuiet); q.Before(end) {
 			end = q
 		}
 		if left := end.Sub(now); left > 0 {

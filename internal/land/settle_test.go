@@ -31,13 +31,13 @@ func TestNoSecondMachineWhileThePlanLands(t *testing.T) {
 		t.Error("another machine is bought at once")
 	}
 	w.Pods[2].Node = "nb"
-	if !waitsFor(t, s, w, 4*time.Second) {
+	if !waitsFor(t, s, w, settleQuiet-time.Second) {
 		t.Error("another machine is bought before it was quiet for long enough")
 	}
-	if !waitsFor(t, s, w, 8*time.Second) {
-		t.Error("another machine is bought although a pod of the plan found its place 4 s ago")
+	if !waitsFor(t, s, w, settleQuiet+time.Second) {
+		t.Error("another machine is bought although a pod of the plan found its place 2 s ago")
 	}
-	if waitsFor(t, s, w, 4*time.Second+Quiet) {
+	if waitsFor(t, s, w, 2*settleQuiet-time.Second) {
 		t.Error("it waits still, although nothing has happened for long enough")
 	}
 }
