@@ -101,6 +101,12 @@ func (h *Host) deliverAll(mc *machine) {
 	}
 }
 
+// shows reports whether the shared watch still has this very pod.
+func (h *Host) shows(pod *corev1.Pod) bool {
+	obj, ok, err := h.pods.GetIndexer().GetByKey(pod.Namespace + "/" + pod.Name)
+	return ok && err == nil && obj.(*corev1.Pod).UID == pod.UID
+}
+
 // node returns the node as the shared watch last saw it, or nil. It must not be changed.
 func (h *Host) node(name string) *corev1.Node {
 	obj, ok, err := h.nodes.GetIndexer().GetByKey(name)

@@ -210,12 +210,13 @@ func (m *machine) changedMind(ctx context.Context, p *podRun) bool {
 	return err == nil && suits(p, node).reason == ""
 }
 
-// acted deals with the outcome of a write: a pod that is not there any more is forgotten, anything else is tried again.
+// acted deals with the outcome of a write: a pod that is not there any more is forgotten, anything else is tried again. As long as the watch shows
+// the pod, an answer that it is gone is not believed: a kubelet forgets pods when its watch does.
 func (m *machine) acted(p *podRun, before step, err error, now time.Time) {
 	switch {
 	case err == nil:
 		p.failures = 0
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+	case (apierrors.IsNotFound(err) || apierrors.IsConflict(err)) && !m.host.shows(p.pod):
 		m.drop(p)
 	default:
 		p.step, p.gates = before, before == running && (p.endsAt().IsZero() || p.endsAt().After(now))

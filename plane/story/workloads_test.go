@@ -139,6 +139,7 @@ func (l *lab) leftOver(list []workload) string {
 		}
 		fmt.Fprintf(&out, "%s: %d pods, want %d; %d of them wait\n", w.name, len(pods), w.pods, len(waiting))
 		for _, p := range waiting[:min(1, len(waiting))] {
+			fmt.Fprintf(&out, "  status %+v\n", p.Status)
 			fmt.Fprintf(&out, "  %s on %q\n  %s\n  %s\n", p.Name, p.Spec.NodeName, said[p.Name+" karpenter"], said[p.Name+" default-scheduler"])
 		}
 	}
