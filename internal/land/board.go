@@ -15,16 +15,20 @@ type board struct {
 	// counts are the bound pods that a selector picks, per domain, by namespace, key and selector; each domain that is there
 	// has an entry.
 	counts map[string]map[string]int
-	// free is what is left of each node beside the pods that are bound, and those that were told of it.
+	// free is what is left of the nodes that are landed on beside the pods that are bound, and those that were told of them.
 	free map[string]model.Resources
 }
 
-func newBoard(w *model.World) *board {
-	b := &board{w: w, nodes: map[string]*model.Node{}, told: map[string][]*model.Pod{}, counts: map[string]map[string]int{}}
-	b.free = make(map[string]model.Resources, len(w.Nodes))
+func newBoard(w *model.World, sites []*site) *board {
+	b := &board{w: w, nodes: make(map[string]*model.Node, len(w.Nodes)), told: map[string][]*model.Pod{}, counts: map[string]map[string]int{},
+		free: make(map[string]model.Resources, len(sites))}
 	for i := range w.Nodes {
-		n := &w.Nodes[i]
-		b.nodes[n.Name], b.free[n.Name] = n, n.Allocatable
+		b.nodes[w.Nodes[i].Name] = &w.Nodes[i]
+	}
+	for _, s := range sites {
+		if s.node != nil {
+			b.free[s.node.Name] = s.node.Allocatable
+		}
 	}
 	for i := range w.Pods {
 		switch p := &w.Pods[i]; {

@@ -8,6 +8,7 @@ package land
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -45,10 +46,19 @@ type site struct {
 	open  bool // registered
 	// ready is set when nothing but our own taint keeps pods away.
 	ready bool
-	// tell are the pods of the node that may be bound now, told or not.
-	tell []*model.Pod
+	// tell are the pods of the node that may be bound now, told or not; loose says whether one of them could go anywhere.
+	tell  []*model.Pod
+	loose bool
 	// later is set while nodes that should be open before have pods to take.
 	later bool
+}
+
+// wave is the sites of all plans that land, and what holds for them together.
+type wave struct {
+	sites    []*site
+	gathered bool // all that are shut are ready
+	tied     bool // where some pod may go depends on others
+	untold   bool // some pod must be told yet of a node whose turn it is
 }
 
 // Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it. Pods
@@ -58,14 +68,7 @@ func Decide(w model.World, now time.Time, spent Spent) []Landing {
 	if len(sites) == 0 {
 		return nil
 	}
-	b := newBoard(&w)
-	for _, s := range sites {
-		s.sort(b, spent)
-	}
-	gathered := !slices.ContainsFunc(sites, func(x *site) bool { return !x.open && !x.ready })
-	for _, s := range sites {
-		s.later = gathered && s.node != nil && slices.ContainsFunc(sites, func(x *site) bool { return x != s && len(x.tell) > 0 && x.before(s) })
-	}
+	v := newWave(sites, newBoard(&w, sites), spent)
 	var out []Landing
 	for _, s := range sites {
 		if s.node == nil {
@@ -73,10 +76,10 @@ func Decide(w model.World, now time.Time, spent Spent) []Landing {
 		}
 		l := Landing{Claim: s.claim.Name, Node: s.node.Name, Open: s.open}
 		if !s.open {
-			l.Hold = hold(&w, sites, s, now)
+			l.Hold = v.hold(&w, s, now)
 		}
 		for _, p := range s.tell {
-			if p.Promised != s.node.Name && (l.Hold == 0 || gathered && !s.later) {
+			if p.Promised != s.node.Name && (l.Hold == 0 || v.gathered && !s.later) {
 				l.Tell = append(l.Tell, *p)
 			}
 		}
@@ -85,6 +88,27 @@ func Decide(w model.World, now time.Time, spent Spent) []Landing {
 		}
 	}
 	return out
+}
+
+// newWave sorts the pods of all sites, and says whose turn it is: nodes to which pods go that could go anywhere are open first, or these
+// would take the room of those that could not. Among the others the small are first: what little room is left over there is wasted, and the
+// last pods find theirs where there is most.
+func newWave(sites []*site, b *board, spent Spent) *wave {
+	v := &wave{sites: sites, gathered: true}
+	someLoose, smallest := false, int64(math.MaxInt64)
+	for _, s := range sites {
+		s.sort(b, spent)
+		v.gathered = v.gathered && (s.open || s.ready)
+		v.tied = v.tied || slices.ContainsFunc(s.pods, tied)
+		if len(s.tell) > 0 {
+			someLoose, smallest = someLoose || s.loose, min(smallest, s.node.Allocatable.CPU)
+		}
+	}
+	for _, s := range sites {
+		s.later = v.gathered && s.node != nil && !s.loose && (someLoose || smallest < s.node.Allocatable.CPU)
+		v.untold = v.untold || !s.open && !s.later && s.untold()
+	}
+	return v
 }
 
 // survey lists the claims for which pods wait, by name. A pod that was planned for twice belongs to the newer claim.
@@ -172,40 +196,28 @@ func (s *site) sort(b *board, spent Spent) {
 			if !told {
 				b.tell(p, s.node)
 			}
-			s.tell = append(s.tell, p)
+			s.tell, s.loose = append(s.tell, p), s.loose || loose(p)
 		}
 	}
 }
 
 // hold says how long the node of s stays shut: until it is ready but for us, so that all its pods are told at the moment when it takes
-// them; and, where other pods decide where a pod may go, until the other nodes of the plan are.
-func hold(w *model.World, sites []*site, s *site, now time.Time) time.Duration {
+// them; and, where other pods decide where a pod may go, until the other nodes are, everybody was told, and it is its turn.
+func (v *wave) hold(w *model.World, s *site, now time.Time) time.Duration {
 	left := s.node.Created.Add(HoldLimit).Sub(now)
 	switch {
-	case left <= 0 || len(sites) < 2 || hindered(w, s.claim):
+	case left <= 0 || len(v.sites) < 2 || hindered(w, s.claim):
 		return 0
 	case !s.ready:
 		return left
-	case !slices.ContainsFunc(sites, func(x *site) bool { return slices.ContainsFunc(x.pods, tied) }):
+	case !v.tied:
 		return 0
-	}
-	if slices.ContainsFunc(sites, func(x *site) bool { return !x.open && !x.ready }) {
+	case !v.gathered:
 		return left
-	}
-	if s.later || slices.ContainsFunc(sites, func(x *site) bool { return !x.open && !x.later && x.untold() }) {
+	case s.later || v.untold:
 		return min(left, pace)
 	}
 	return 0
-}
-
-// before reports whether the node of s should stay shut while pods may go to that of x: nodes to which pods go that could go anywhere are
-// first, or these would take the room of those that could not. Among the others the small are first: what little
-// room is left over there is wasted, and the last pods find theirs where there is most.
-func (x *site) before(s *site) bool {
-	if slices.ContainsFunc(s.tell, loose) {
-		return false
-	}
-	return slices.ContainsFunc(x.tell, loose) || x.node != nil && x.node.Allocatable.CPU < s.node.Allocatable.CPU
 }
 
 // untold reports whether some pod must be told of the node yet.

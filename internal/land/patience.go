@@ -166,7 +166,7 @@ func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]boo
 	if len(told) == 0 {
 		return nil, waits
 	}
-	ours := planned(w)
+	ours := planned(w, anyClaim)
 	n := 0
 	for _, p := range told {
 		if ours[p.Key()] {
@@ -177,16 +177,20 @@ func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]boo
 	return told[:n], waits
 }
 
-// planned are the pods that some claim was made for. What others nominate is theirs.
-func planned(w *model.World) map[model.PodKey]bool {
+// planned are the pods that some claim was made for of those that of accepts. What others nominate is theirs.
+func planned(w *model.World, of func(*model.Claim) bool) map[model.PodKey]bool {
 	out := map[model.PodKey]bool{}
 	for i := range w.Claims {
-		for _, key := range place.PlannedPods(w.Claims[i]) {
-			out[key] = true
+		if c := &w.Claims[i]; of(c) {
+			for _, key := range place.PlannedPods(*c) {
+				out[key] = true
+			}
 		}
 	}
 	return out
 }
+
+func anyClaim(*model.Claim) bool { return true }
 
 // hosts are the nodes that are there to stay, by name, and whether they take pods.
 func hosts(w *model.World) map[string]site {

@@ -2,6 +2,7 @@ package land
 
 import (
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,15 +34,15 @@ type Settling struct {
 // Look returns those of the pods that need not be bought for yet: some claim was made for them already, and pods of claims were bound, or nodes of
 // claims opened, less than settleQuiet ago. It also says how long until it is worth looking again (0 = when something changes). O(pods).
 func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wait map[model.PodKey]bool, next time.Duration) {
-	ours := landing(&w, now)
-	if about := stir(&w, ours); about != s.about {
-		s.about, s.stirred = about, now
-	}
+	ours := planned(&w, func(c *model.Claim) bool { return landing(c, now) })
 	uids := map[model.PodKey]string{}
 	for i := range w.Pods {
 		if p := &w.Pods[i]; p.Node == "" && !p.Virtual && ours[p.Key()] {
 			uids[p.Key()] = p.UID
 		}
+	}
+	if about := stir(&w, uids); about != s.about {
+		s.about, s.stirred = about, now
 	}
 	lost := map[string]time.Time{}
 	wait = map[model.PodKey]bool{}
@@ -70,29 +71,15 @@ func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wa
 	return wait, next
 }
 
-// landing are the pods planned on claims whose machines are on their way, or took the first pods not long ago.
-func landing(w *model.World, now time.Time) map[model.PodKey]bool {
-	out := map[model.PodKey]bool{}
-	for i := range w.Claims {
-		c := &w.Claims[i]
-		if r, _ := model.FindCondition(c.Conditions, model.Registered); c.Deleting() || r.Status == model.True && now.Sub(r.Since) > landed {
-			continue
-		}
-		for _, key := range place.PlannedPods(*c) {
-			out[key] = true
-		}
-	}
-	return out
+// landing reports whether the claim's machine is on its way, or took the first pods not long ago.
+func landing(c *model.Claim, now time.Time) bool {
+	r, _ := model.FindCondition(c.Conditions, model.Registered)
+	return !c.Deleting() && (r.Status != model.True || now.Sub(r.Since) <= landed)
 }
 
-// stir is a fingerprint of what becomes of planned pods: who of them waits, and which claims have opened.
-func stir(w *model.World, ours map[model.PodKey]bool) uint64 {
-	var names []string
-	for i := range w.Pods {
-		if p := &w.Pods[i]; p.Node == "" && ours[p.Key()] {
-			names = append(names, p.UID)
-		}
-	}
+// stir is a fingerprint of what becomes of planned pods: who of them waits, by UID, and which claims have opened.
+func stir(w *model.World, waiting map[model.PodKey]string) uint64 {
+	names := slices.Collect(maps.Values(waiting))
 	for i := range w.Claims {
 		if c := &w.Claims[i]; !c.Deleting() && c.Is(model.Registered) && len(place.PlannedPods(*c)) > 0 {
 			names = append(names, "\x00"+c.UID)
