@@ -86,6 +86,15 @@ func (l *lessons) clone() lessons {
 		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, absent: maps.Clone(l.absent)}
 }
 
+// round is one more than any group is ahead.
+func (l *lessons) round() int {
+	round := 1
+	for _, n := range l.ahead {
+		round = max(round, n+1)
+	}
+	return round
+}
+
 // capKey names a group and a cell, or a slot.
 type capKey struct{ group, at string }
 
@@ -103,11 +112,24 @@ type absence struct {
 // slotKey names a slot in caps; no cell has such a name.
 func slotKey(s *slot) string { return "\x01" + s.node + "\x01" + s.claim }
 
+// capKeyOf names the group of a seat, and where it is.
+func (d *decision) capKeyOf(s seated) capKey {
+	if s.slot >= 0 {
+		return capKey{s.g.key, slotKey(d.slots[s.slot])}
+	}
+	return capKey{s.g.key, s.cell.key()}
+}
+
 // compare orders decisions: fewer planned pods for whom machines would be bought twice, or that lost their place; then fewer pods left over,
 // those that matter most before others; then cheaper, then fewer machines.
 func (d *decision) compare(o *decision) int {
-	return cmp.Or(cmp.Compare(d.twice, o.twice), cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o),
+	return cmp.Or(d.comparePlaces(o),
 		cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
+}
+
+// comparePlaces is compare without the price.
+func (d *decision) comparePlaces(o *decision) int {
+	return cmp.Or(cmp.Compare(d.twice, o.twice), cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o))
 }
 
 // learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones. With again, planned pods that
@@ -159,10 +181,7 @@ func (d *decision) call() {
 // yield lets those go ahead in the next attempt who were left over in this one, and has nobody wait for domains that nobody was in. It
 // reports whether there is anything to try.
 func (d *decision) yield() bool {
-	round := 1
-	for _, n := range d.ahead {
-		round = max(round, n+1)
-	}
+	round := d.round()
 	stay := d.stayed()
 	for _, k := range stay {
 		remember(&d.next.ahead, k, round)
@@ -201,12 +220,7 @@ func (d *decision) noteFailures() {
 	}
 	for _, u := range d.stuck {
 		s := d.seats[u.seat]
-		k := capKey{group: u.g.key}
-		if s.slot >= 0 {
-			k.at = slotKey(d.slots[s.slot])
-		} else {
-			k.at = s.cell.key()
-		}
+		k := d.capKeyOf(s)
 		if _, ok := d.failed[k]; !ok {
 			for _, o := range d.seats {
 				if o.g == s.g && o.slot == s.slot && o.cell == s.cell {

@@ -5,6 +5,15 @@ import (
 	"slices"
 )
 
+// Bounds of the exchange. Where there are many machines in a zone, what is lost in pieces is little beside what there is.
+const (
+	maxSeparated = 128   // machines of a draft
+	maxHomes     = 8     // machines in one zone
+	maxKinds     = 1_000 // zones, times groups of pods that could go anywhere
+	maxCleared   = 100   // loose pods that make room
+	maxExchange  = 10    // pods of a group that go together: two may be worth one loose pod
+)
+
 // separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
 // there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
 // order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
@@ -35,7 +44,7 @@ func (p *packer) separate(d *draft, groups []*group) {
 	slices.SortFunc(loose, bySize)
 	x := &exchange{packer: p, loose: loose}
 	for _, b := range d.bins {
-		y := crate{bin: b, n: make([]int, len(groups)), free: p.choices[b.choice].room.clone()}
+		y := crate{choice: b.choice, n: make([]int, len(groups)), free: p.choices[b.choice].room.clone()}
 		for _, l := range b.loads {
 			y.n[l.group] += l.n
 			y.free.take(p.sizes[l.group], l.n)
@@ -46,14 +55,10 @@ func (p *packer) separate(d *draft, groups []*group) {
 	for _, k := range keys {
 		slices.SortFunc(flows[k], bySize)
 		x.gather(flows[k])
-		n := 0
-		for i := range x.crates {
-			if x.amount(flows[k], i) > 0 {
-				n++
+		if have := x.having(flows[k]); len(have) <= maxHomes {
+			for _, i := range have {
+				homes[i] = true
 			}
-		}
-		for i := range x.crates {
-			homes[i] = homes[i] || n <= maxHomes && x.amount(flows[k], i) > 0
 		}
 	}
 	x.clear(homes)
@@ -70,9 +75,9 @@ func (p *packer) separate(d *draft, groups []*group) {
 
 // crate is a machine whose pods are exchanged.
 type crate struct {
-	bin
-	n    []int // per group
-	free vec
+	choice int
+	n      []int // per group
+	free   vec
 }
 
 type exchange struct {
@@ -84,15 +89,12 @@ type exchange struct {
 // gather exchanges pods of the groups, all of one zone and large ones first: onto the smallest machine that holds all of them, or else the largest; and
 // those that it does not hold onto machines where each is the only one of its group, since the room of one can be kept.
 func (x *exchange) gather(flow []int) {
-	var have []int
-	total := int64(0)
-	for i := range x.crates {
-		if v := x.amount(flow, i); v > 0 {
-			have, total = append(have, i), total+v
-		}
-	}
+	have, total := x.having(flow), int64(0)
 	if len(have) < 2 || len(have) > maxHomes {
 		return
+	}
+	for _, i := range have {
+		total += x.amount(flow, i)
 	}
 	home := -1
 	for i := range x.crates {
@@ -173,12 +175,17 @@ func (x *exchange) clear(homes map[int]bool) {
 		if from < 0 {
 			return
 		}
-		a, b := &x.crates[from], &x.crates[to]
-		a.n[group]--
-		b.n[group]++
-		a.free.take(x.sizes[group], -1)
-		b.free.take(x.sizes[group], 1)
+		x.shift(load{group, 1}, from, to)
 	}
+}
+
+// shift takes the load from one machine to another.
+func (x *exchange) shift(l load, from, to int) {
+	a, b := &x.crates[from], &x.crates[to]
+	a.n[l.group] -= l.n
+	b.n[l.group] += l.n
+	a.free.take(x.sizes[l.group], -l.n)
+	b.free.take(x.sizes[l.group], l.n)
 }
 
 // out finds the largest loose pod of machine i that fits into what is left of another machine.
@@ -194,6 +201,16 @@ func (x *exchange) out(i int, homes map[int]bool) (group, to int) {
 		}
 	}
 	return -1, -1
+}
+
+// having lists the machines that have pods of the groups.
+func (x *exchange) having(flow []int) (out []int) {
+	for i := range x.crates {
+		if x.amount(flow, i) > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // room is how much of the groups and of loose pods the machine holds, and what is free on it.
@@ -225,61 +242,34 @@ func (x *exchange) fitter(flow []int, total int64, a, b int) bool {
 	return ra > rb
 }
 
-// Bounds of the exchange. Where there are many machines in a zone, what is lost in pieces is little beside what there is.
-const (
-	maxSeparated = 128   // machines of a draft
-	maxHomes     = 8     // machines in one zone
-	maxKinds     = 1_000 // zones, times groups of pods that could go anywhere
-	// maxCleared bounds how many loose pods make room.
-	maxCleared = 100
-)
-
-// maxExchange is how many pods of a group are exchanged together, at most: two may be worth one loose pod.
-const maxExchange = 10
-
 // move takes the load to another machine, and as many loose pods back as must make room for it. It reports whether that is possible.
 func (x *exchange) move(l load, from, to int) bool {
 	a, b := &x.crates[from], &x.crates[to]
 	if !x.takes(b.choice, l.group) {
 		return false
 	}
-	size := x.sizes[l.group]
-	room, lack := a.free.clone(), b.free.clone()
-	room.take(size, -l.n)
-	lack.take(size, l.n) // below zero where something must go
+	nothing := make(vec, len(b.free))
+	room, free := a.free.clone(), b.free.clone()
+	room.take(x.sizes[l.group], -l.n)
+	free.take(x.sizes[l.group], l.n) // below zero where something must go
 	back := make([]load, 0, 4)
 	for _, y := range x.loose {
-		if lack.nonNegative() {
-			break
-		}
 		n := 0
-		for n < b.n[y] && !lack.nonNegative() && x.takes(a.choice, y) && room.covers(x.sizes[y]) {
+		for n < b.n[y] && !free.covers(nothing) && x.takes(a.choice, y) && room.covers(x.sizes[y]) {
 			n++
 			room.take(x.sizes[y], 1)
-			lack.take(x.sizes[y], -1)
+			free.take(x.sizes[y], -1)
 		}
 		if n > 0 {
 			back = append(back, load{y, n})
 		}
 	}
-	if !lack.nonNegative() {
+	if !free.covers(nothing) {
 		return false
 	}
-	a.n[l.group] -= l.n
-	b.n[l.group] += l.n
-	for _, l := range back {
-		a.n[l.group] += l.n
-		b.n[l.group] -= l.n
-	}
-	a.free, b.free = room, lack
-	return true
-}
-
-func (v vec) nonNegative() bool {
-	for _, n := range v {
-		if n < 0 {
-			return false
-		}
+	x.shift(l, from, to)
+	for _, y := range back {
+		x.shift(y, to, from)
 	}
 	return true
 }

@@ -84,12 +84,7 @@ func (d *decision) neighbours() []lessons {
 	seated := map[capKey]int{}
 	var places []capKey
 	for _, s := range d.seats {
-		k := capKey{group: s.g.key}
-		if s.slot >= 0 {
-			k.at = slotKey(d.slots[s.slot])
-		} else {
-			k.at = s.cell.key()
-		}
+		k := d.capKeyOf(s)
 		if seated[k] == 0 {
 			places = append(places, k)
 		}
@@ -116,10 +111,7 @@ func (d *decision) neighbours() []lessons {
 		}
 		out = append(out, known)
 	}
-	round := 1
-	for _, n := range d.ahead {
-		round = max(round, n+1)
-	}
+	round := d.round()
 	for i, g := range d.groups {
 		if i > 0 && g.why == "" && cmp.Compare(g.priority, d.groups[i-1].priority) == 0 {
 			known := d.lessons

@@ -176,7 +176,7 @@ func (fs *forms) wish(f *form, s require.Set) *form {
 
 // worthIt reports whether granting wishes is worth what it costs beside the plan without.
 func (d *decision) worthIt(plain *decision) bool {
-	if c := cmp.Or(cmp.Compare(d.twice, plain.twice), cmp.Compare(len(d.broken), len(plain.broken)), d.compareLeft(plain)); c != 0 || d.plan.Cut && !plain.plan.Cut {
+	if c := d.comparePlaces(plain); c != 0 || d.plan.Cut && !plain.plan.Cut {
 		return c < 0 // more pods have a place, however that came
 	}
 	pods, weight := 0, int64(0)
