@@ -38,11 +38,11 @@ func (p *provisioner) decide(w model.World, pods []model.Pod) place.Plan {
 		}
 		return p.sift(in, orWaiting(w, pods), told)
 	}
-	var rest []model.Pod
+	var rest, apart []model.Pod
 	var left []place.Leftover
 	for _, x := range orWaiting(w, pods) {
-		if why, apart := p.sieve.apart[x.UID]; apart {
-			left = append(left, setApart(x, why))
+		if why, bad := p.sieve.apart[x.UID]; bad {
+			apart, left = append(apart, x), append(left, setApart(x, why))
 		} else {
 			rest = append(rest, x)
 		}
@@ -53,7 +53,7 @@ func (p *provisioner) decide(w model.World, pods []model.Pod) place.Plan {
 	in.Pods = rest
 	plan, why := p.attempt(in, told)
 	if why != "" {
-		return p.sift(in, append(rest, waitingApart(orWaiting(w, pods), p.sieve.apart)...), told)
+		return p.sift(in, append(rest, apart...), told)
 	}
 	plan.Left = append(plan.Left, left...)
 	return plan
@@ -65,16 +65,6 @@ func orWaiting(w model.World, pods []model.Pod) []model.Pod {
 		return place.Waiting(w)
 	}
 	return pods
-}
-
-func waitingApart(pods []model.Pod, apart map[string]model.Why) []model.Pod {
-	var out []model.Pod
-	for _, x := range pods {
-		if apart[x.UID] != "" {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // batch is pods that are tried together, and why a plan with them was none.

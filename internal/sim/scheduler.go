@@ -33,13 +33,13 @@ func (s *Sim) schedule() {
 				s.queue.put(*p)
 			}
 			if !p.Unschedulable || p.Nominated != "" {
-				c.nominate(p, "")
+				c.forget(p)
 				s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Unschedulable, p.Nominated = true, "" })
 			}
 			continue
 		}
 		s.Store.BindPod(p.Key(), node)
-		c.nominate(p, "")
+		c.forget(p)
 		c.bind(p, node)
 	}
 }
@@ -87,14 +87,10 @@ func (c *cluster) bind(p *model.Pod, node string) {
 	}
 }
 
-// nominate changes the node that the pod is told of.
-func (c *cluster) nominate(p *model.Pod, node string) {
-	if p.Nominated != "" {
-		c.told[p.Nominated] = slices.DeleteFunc(c.told[p.Nominated], func(q *model.Pod) bool { return q.Key() == p.Key() })
-	}
-	if p.Nominated = node; node != "" {
-		c.told[node] = append(c.told[node], p)
-	}
+// forget takes the nomination of the pod away.
+func (c *cluster) forget(p *model.Pod) {
+	c.told[p.Nominated] = slices.DeleteFunc(c.told[p.Nominated], func(q *model.Pod) bool { return q.Key() == p.Key() })
+	p.Nominated = ""
 }
 
 // pick returns the node for the pod: the nominated one if that takes it, else the one with most room; "" when none does.
