@@ -57,11 +57,36 @@ type Answer struct {
 	// Accepted counts the pods that landed, in the best of the orders.
 	Accepted int
 	Rejected []Rejection
+	// Waited are those that land only when the nodes that are leaving are gone, and why not before.
+	Waited []Rejection
 }
 
 // Ask binds every placement, each as soon as kube-scheduler's filters accept it, until all are bound or none can be.
-// Spread and affinity depend on who came before, so other orders are tried before a placement counts as rejected.
+// Spread and affinity depend on who came before, so other orders are tried before a placement counts as rejected. Nodes that are leaving take
+// nobody, and count with all that stays on them; what is rejected then may land when they are gone.
 func Ask(ctx context.Context, q Question) (Answer, error) {
+	gone := Leaving(q.World)
+	for _, x := range q.Placements {
+		if gone[x.Node] {
+			return Answer{}, fmt.Errorf("placement of %s on %s: the node is leaving", x.Pod, x.Node)
+		}
+	}
+	q.World = closed(q.World, gone)
+	a, err := ask(ctx, q)
+	if err != nil || len(a.Rejected) == 0 || len(gone) == 0 {
+		return a, err
+	}
+	q.World = without(q.World, gone)
+	later, err := ask(ctx, q)
+	if err != nil || len(later.Rejected) > 0 {
+		return a, err
+	}
+	later.Waited = a.Rejected
+	return later, nil
+}
+
+// ask is Ask about nodes that stay as they are.
+func ask(ctx context.Context, q Question) (Answer, error) {
 	pods := map[model.PodKey]*corev1.Pod{}
 	for _, p := range q.World.Pods {
 		pods[p.Key()] = q.written(p)

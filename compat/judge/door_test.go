@@ -268,7 +268,8 @@ func TestAPodFitsWhereKubeSchedulerSaysSo(t *testing.T) {
 	for seed := range uint64(worlds) {
 		x := rewrite(t, seed)
 		w := x.world
-		w.Pools, w.Claims = nil, nil
+		gone := judge.Leaving(w)
+		w.Pools, w.Claims = nil, slices.DeleteFunc(slices.Clone(w.Claims), func(c model.Claim) bool { return !c.Deleting() })
 		var waiting []model.Pod
 		w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(p model.Pod) bool {
 			if p.Node == "" {
@@ -279,15 +280,18 @@ func TestAPodFitsWhereKubeSchedulerSaysSo(t *testing.T) {
 		for _, p := range waiting {
 			alone := w
 			alone.Pods = append(slices.Clone(w.Pods), p)
-			ours := len(place.Decide(place.Input{World: alone}).Fits) > 0
+			ours := len(place.Decide(place.Input{World: alone, Pods: []model.Pod{p}}).Fits) > 0
 			theirs := ""
 			var said string
 			for _, n := range w.Nodes {
+				if gone[n.Name] {
+					continue // however well it fits, the node takes nobody any more
+				}
 				a, err := judge.Ask(t.Context(), judge.Question{World: alone, Written: x.pods, Placements: []judge.Placement{{Pod: p.Key(), Node: n.Name}}})
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
-				if len(a.Rejected) == 0 {
+				if len(a.Rejected)+len(a.Waited) == 0 {
 					theirs = n.Name
 					break
 				}

@@ -16,9 +16,10 @@ type Choose func(i, n int) int
 func First(int, int) int { return 0 }
 
 // Plan turns a plan into a question: each purchase becomes a machine, bought as choose says; each claim that pods are
-// expected on becomes one, too. Machines are as they will be once ready: startup taints gone, all labels there.
+// expected on becomes one, too. Machines are as they will be once ready: startup taints gone, all labels there. Pods of nodes that are leaving
+// are evicted if the plan speaks of them.
 func Plan(w model.World, p place.Plan, choose Choose) (Question, error) {
-	q := Question{World: w, Orders: 20, Seed: 1}
+	q := Question{World: Evicted(w, spoken(p)), Orders: 20, Seed: 1}
 	for i, b := range p.Buy {
 		m, err := purchased(w, b, fmt.Sprintf("buy-%03d", i), choose(i, len(b.Options)))
 		if err != nil {
@@ -46,6 +47,23 @@ func Plan(w model.World, p place.Plan, choose Choose) (Question, error) {
 		q.Placements = append(q.Placements, Placement{f.Pod, name})
 	}
 	return q, nil
+}
+
+// spoken reports which pods the plan places or leaves over.
+func spoken(p place.Plan) func(model.PodKey) bool {
+	all := map[model.PodKey]bool{}
+	for _, b := range p.Buy {
+		for _, k := range b.Pods {
+			all[k] = true
+		}
+	}
+	for _, f := range p.Fits {
+		all[f.Pod] = true
+	}
+	for _, l := range p.Left {
+		all[l.Pod] = true
+	}
+	return func(k model.PodKey) bool { return all[k] }
 }
 
 func purchased(w model.World, b place.Purchase, name string, option int) (model.Node, error) {

@@ -82,7 +82,8 @@ func (b *bill) add(t testing.TB, seed uint64) {
 // soundly returns what upstream plans without preferences, if the limits of pools bear it and kube-scheduler accepts all of it.
 func soundly(t testing.TB, w model.World) (upstream.Result, bool) {
 	t.Helper()
-	p, err := upstream.Prepare(w, place.Waiting(w), upstream.Options{IgnorePreferences: true})
+	pods := place.Waiting(w)
+	p, err := upstream.Prepare(w, pods, upstream.Options{IgnorePreferences: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func soundly(t testing.TB, w model.World) (upstream.Result, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := upstream.Question(w, r)
+	q, err := upstream.Question(w, r, pods)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,10 @@ func TestPlansLand(t *testing.T) {
 	for seed := range uint64(worlds) {
 		land(t, seed, tally)
 	}
-	t.Logf("%d pods landed; the audit refused %d plans of %d", tally["landed"], tally["refused"], worlds)
-	if tally["landed"] < 3*worlds {
-		t.Errorf("only %d pods were placed in %d worlds: there is little to judge", tally["landed"], worlds)
+	t.Logf("%d pods landed, %d of them from nodes that leave, %d only when such nodes are gone; the audit refused %d plans of %d", tally["landed"], tally["moved"],
+		tally["waited"], tally["refused"], worlds)
+	if tally["landed"] < 3*worlds || tally["moved"] < worlds/4 {
+		t.Errorf("only %d pods were placed in %d worlds, %d from nodes that leave: there is little to judge", tally["landed"], worlds, tally["moved"])
 	}
 	if tally["refused"] > mostRefused {
 		t.Errorf("the audit refused %d plans, at most %d were known", tally["refused"], mostRefused)
@@ -46,6 +47,18 @@ func BenchmarkPlansLand(b *testing.B) {
 	}
 	b.ReportMetric(float64(tally["refused"])/float64(b.N), "refused/world")
 	b.ReportMetric(float64(tally["landed"])/float64(b.N), "pods/world")
+	b.ReportMetric(float64(tally["waited"])/float64(b.N), "waited/world")
+}
+
+// moved counts placements of pods that run on a node that is leaving.
+func moved(w model.World, q judge.Question) (n int) {
+	gone := judge.Leaving(w)
+	for _, p := range w.Pods {
+		if gone[p.Node] && slices.ContainsFunc(q.Placements, func(x judge.Placement) bool { return x.Pod == p.Key() }) {
+			n++
+		}
+	}
+	return n
 }
 
 func land(t testing.TB, seed uint64, tally map[string]int) {
@@ -73,6 +86,8 @@ func land(t testing.TB, seed uint64, tally map[string]int) {
 		}
 		if i == 0 {
 			tally["landed"] += a.Accepted
+			tally["waited"] += len(a.Waited)
+			tally["moved"] += moved(w, q)
 		}
 	}
 }
@@ -180,7 +195,8 @@ func mattersMore(w model.World, plan place.Plan, landed map[model.PodKey]bool) b
 
 // theirs returns the pods that upstream places and kube-scheduler accepts there.
 func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
-	p, err := upstream.Prepare(w, place.Waiting(w), upstream.Options{})
+	pods := place.Waiting(w)
+	p, err := upstream.Prepare(w, pods, upstream.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +212,7 @@ func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
 		return nil, err
 	}
 	r.Buy = withinLimits(w, r.Buy)
-	q, err := upstream.Question(w, r)
+	q, err := upstream.Question(w, r, pods)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +224,7 @@ func theirs(t testing.TB, w model.World) (map[model.PodKey]bool, error) {
 	for _, x := range q.Placements {
 		landed[x.Pod] = true
 	}
-	for _, x := range a.Rejected {
+	for _, x := range slices.Concat(a.Rejected, a.Waited) { // who has to wait for a node to be gone has no place now
 		delete(landed, x.Pod)
 	}
 	return landed, nil

@@ -14,12 +14,16 @@ import (
 
 // Node writes a node.
 func Node(n model.Node) *corev1.Node {
-	return &corev1.Node{
+	out := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.UID), Labels: n.Labels, CreationTimestamp: metav1.NewTime(n.Created)},
 		Spec:       corev1.NodeSpec{ProviderID: n.ProviderID, Taints: Taints(n.Taints), Unschedulable: n.Cordoned},
 		Status: corev1.NodeStatus{Capacity: Resources(n.Capacity), Allocatable: Resources(n.Allocatable),
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionStatus(n.Ready)}}},
 	}
+	if n.Deleting() {
+		out.DeletionTimestamp = &metav1.Time{Time: n.DeletedAt}
+	}
+	return out
 }
 
 // CSINode writes which of the drivers run on the node (all of them) and how many volumes each may attach there.

@@ -28,6 +28,9 @@ func Pod(p model.Pod) *corev1.Pod {
 	if p.DaemonSet {
 		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: p.Name, UID: "daemonset", Controller: new(true)}}
 	}
+	if p.DoNotDisrupt != "" {
+		out.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": p.DoNotDisrupt}
+	}
 	if p.Deleting() {
 		out.DeletionTimestamp = &metav1.Time{Time: p.DeletedAt}
 		out.DeletionGracePeriodSeconds = new(p.GraceSeconds)

@@ -116,10 +116,16 @@ func (p *Problem) build() {
 	for _, n := range p.world.Namespaces {
 		all = append(all, objects.Namespace(n))
 	}
+	going := map[string]bool{}
 	for _, n := range p.world.Nodes {
 		x := objects.Node(n)
 		p.nodes = append(p.nodes, x)
-		all = append(all, x.DeepCopy(), objects.CSINode(n, storage.Drivers))
+		stored := x.DeepCopy()
+		if n.Deleting() {
+			// The stand-in keeps nothing that is on its way out unless something holds it. Whoever deletes a node has its claim deleted, too.
+			stored.Finalizers, going[n.ProviderID] = []string{"example.com/held"}, true
+		}
+		all = append(all, stored, objects.CSINode(n, storage.Drivers))
 	}
 	for _, x := range p.world.Pods {
 		if x.Node != "" {
@@ -134,6 +140,9 @@ func (p *Problem) build() {
 		all = append(all, storage.Volumes[i], storage.Claims[i])
 	}
 	for _, c := range p.world.Claims {
+		if going[c.ProviderID] && !c.Deleting() {
+			c.DeletedAt = c.Created
+		}
 		p.claims = append(p.claims, nodeClaim(c))
 	}
 	p.client = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(all...).WithInterceptorFuncs(interceptor.Funcs{Get: get}).

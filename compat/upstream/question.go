@@ -8,9 +8,14 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Question asks the judge about upstream's placements: each machine is bought as the cheapest thing it may be.
-func Question(w model.World, r Result) (judge.Question, error) {
-	q := judge.Question{World: w, Orders: 5, Seed: 1}
+// Question asks the judge about upstream's placements of the pods: each machine is bought as the cheapest thing it may be, and pods of nodes that are
+// leaving are evicted.
+func Question(w model.World, r Result, pods []model.Pod) (judge.Question, error) {
+	asked := map[model.PodKey]bool{}
+	for _, p := range pods {
+		asked[p.Key()] = true
+	}
+	q := judge.Question{World: judge.Evicted(w, func(k model.PodKey) bool { return asked[k] }), Orders: 5, Seed: 1}
 	for i, b := range r.Buy {
 		at := slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })
 		if at < 0 {

@@ -1,7 +1,7 @@
 // Package worldgen answers: which small worlds could go wrong?
 //
 // It draws worlds of a dozen pods, a few nodes, two pools and six types from a seed, with every constraint a pod may
-// have at some probability, so that constraints meet each other more often than in any real cluster. Everything follows
+// have at some probability, so that constraints meet each other more often than in any real cluster. Some of the nodes leave. Everything follows
 // from the seed. It judges nothing, and its worlds are not typical (workload's are).
 package worldgen
 
@@ -65,6 +65,7 @@ func Small(seed uint64) model.World {
 	g.claimInFlight()
 	g.waiting()
 	g.daemons()
+	g.leave(seed)
 	slices.SortFunc(g.w.Claims, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(g.w.Pods, func(a, b model.Pod) int { return strings.Compare(a.Key().String(), b.Key().String()) })
 	return g.w

@@ -84,6 +84,9 @@ func TestEveryConstraintOccurs(t *testing.T) {
 				seen[fmt.Sprintf("wish for pods %t, anti %t", x.Pod != nil, x.Anti)]++
 			}
 		}
+		for word, n := range onTheirWay(w) {
+			seen[word] += n
+		}
 		for _, p := range w.Pools {
 			if len(p.Limits) > 0 {
 				seen["limits"]++
@@ -99,9 +102,53 @@ func TestEveryConstraintOccurs(t *testing.T) {
 	for _, word := range []string{"node selector", "node affinity", "two terms", "affinity", "anti-affinity", "anti-affinity of a running pod", "host port",
 		"volume", "toleration", "priority", "extended resource", "minDomains", "limits", "minValues", "pool In", "pool NotIn", "pool Gt", "pool Gte", "pool Lt", "pool Lte",
 		"spread by " + model.LabelZone + ", hard true", "spread by " + model.LabelHostname + ", hard true", "spread by " + LabelRack + ", hard true",
+		"node that leaves", "claim that leaves", "pod that moves", "pod that moves, with spread", "pod that moves, with affinity", "pod that moves, with anti-affinity",
+		"pod that moves, with volume", "pod that moves, with host port", "pod that must not be disturbed", "pod that a budget keeps", "pod that is not ready", "pod that ends",
 		"spread by " + model.LabelZone + ", hard false", "wish for pods false, anti false", "wish for pods true, anti false", "wish for pods true, anti true"} {
 		if seen[word] < 20 {
 			t.Errorf("%s occurs %d times in 1000 worlds", word, seen[word])
 		}
 	}
+}
+
+// onTheirWay counts what is drawn about nodes that leave.
+func onTheirWay(w model.World) map[string]int {
+	seen := map[string]int{}
+	leaving := map[string]bool{}
+	for _, n := range w.Nodes {
+		if n.Deleting() {
+			leaving[n.Name] = true
+			seen["node that leaves"]++
+		}
+	}
+	for _, c := range w.Claims {
+		if c.Deleting() {
+			leaving[c.NodeName] = true
+			seen["claim that leaves"]++
+		}
+	}
+	kept := map[model.PodKey]bool{}
+	for _, b := range w.PDBs {
+		for _, k := range b.Pods {
+			kept[k] = kept[k] || b.Allowed == 0
+		}
+	}
+	for _, p := range w.Pods {
+		if !leaving[p.Node] || p.DaemonSet {
+			continue
+		}
+		for word, yes := range map[string]bool{"": true, ", with spread": len(p.Spread) > 0, ", with affinity": len(p.PodAffinity) > 0,
+			", with anti-affinity": len(p.PodAntiAffinity) > 0, ", with volume": len(p.Volumes) > 0, ", with host port": len(p.HostPorts) > 0} {
+			if yes {
+				seen["pod that moves"+word]++
+			}
+		}
+		for word, yes := range map[string]bool{"pod that must not be disturbed": p.DoNotDisrupt == "true", "pod that a budget keeps": kept[p.Key()],
+			"pod that is not ready": !p.PodReady, "pod that ends": p.Deleting()} {
+			if yes {
+				seen[word]++
+			}
+		}
+	}
+	return seen
 }
