@@ -76,6 +76,10 @@ type lessons struct {
 	gather bool
 	// shy says for how many pods of a group nothing is bought in pools of a weight, because machines of lighter pools are to take them along.
 	shy map[shyKey]int
+	// mingle says how many machines may be bought in pools of each weight when pods join those of lighter pools; nil when they do not.
+	mingle map[int]int
+	// aged is set when of groups as large as each other, that with the oldest pod goes first.
+	aged bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
 }
@@ -83,7 +87,7 @@ type lessons struct {
 // clone copies the lessons, but for gather, which is the last of them.
 func (l *lessons) clone() lessons {
 	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, absent: maps.Clone(l.absent)}
+		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, aged: l.aged, absent: maps.Clone(l.absent)}
 }
 
 // round is one more than any group is ahead.

@@ -155,6 +155,8 @@ type decision struct {
 	// seats says in which order places were found, made which machines were bought for them.
 	seats []seated
 	made  []made
+	// boxes are machines that may be bought as they are when pods mingle.
+	boxes []box
 	// stuck are pods that could not be bound in the end, over those of them that were taken out of the plan.
 	stuck []unit
 	over  []over
@@ -245,6 +247,9 @@ func (d *decision) buy() {
 		return
 	}
 	sellers := d.sellers
+	if d.mingle != nil {
+		d.shy, d.boxes = d.mingled()
+	}
 	for from := 0; from < len(sellers); {
 		to := from
 		for to < len(sellers) && sellers[to].pool.Weight == sellers[from].pool.Weight {
@@ -316,6 +321,9 @@ func (d *decision) tier(tier []*seller) int {
 	best := p.draft(want, groups)
 	if best.missed > 0 {
 		best = p.important(best, want, groups)
+	}
+	if len(d.boxes) > 0 {
+		best = d.asMingled(p, best, want, groups)
 	}
 	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut
 	p.separate(best, groups)

@@ -18,6 +18,7 @@ type greedy struct {
 	order   []int // groups, large ones first
 	least   []vec // per position in order: the least that any group from there on asks for, amount by amount
 	limits  []vec
+	turns   []int // sellers, as they are asked for new machines
 	dearest []vec // per seller: the most that any of its choices takes from the limits
 	breeds  []breed
 	roots   []int // per seller: the breed of a new machine, -1 for none
@@ -80,6 +81,15 @@ type cursor struct {
 // greedy returns that packing; nil when the steps do not suffice, or as soon as it cannot end up better than rival. Prices are what pods are
 // worth in the program of slices. O(pods + machines × choices), and visits to machines that have the one amount and not the other.
 func (p *packer) greedy(want []int, prices []int64, rival *draft) *draft {
+	g := p.opened(want, prices, rival)
+	if g == nil {
+		return nil
+	}
+	return p.settle(p.bought(g.bins), want)
+}
+
+// opened returns the machines that the packing opens; nil as greedy is.
+func (p *packer) opened(want []int, prices []int64, rival *draft) *greedy {
 	g := &greedy{packer: p, lay: p.arranged(want), limits: p.remaining(nil), judged: rival, worth: slices.Clone(prices)}
 	for i, n := range want {
 		if n > 0 {
@@ -98,7 +108,7 @@ func (p *packer) greedy(want []int, prices []int64, rival *draft) *draft {
 			return nil
 		}
 	}
-	return p.settle(p.bought(g.bins), want)
+	return g
 }
 
 // begin puts the groups in order, and works out what new machines may become.
@@ -119,6 +129,7 @@ func (g *greedy) begin() {
 		}
 	}
 	for s := range g.limits {
+		g.turns = append(g.turns, s)
 		g.dearest = append(g.dearest, make(vec, len(g.limits[s])))
 	}
 	for i := range g.choices {
@@ -127,10 +138,21 @@ func (g *greedy) begin() {
 			d[r] = max(d[r], v)
 		}
 	}
+	slices.SortFunc(g.turns, func(a, b int) int { // of equal weight, the last name comes first
+		return cmp.Or(cmp.Compare(g.heavy(b), g.heavy(a)), cmp.Compare(b, a))
+	})
 	for s := range g.limits {
 		g.roots = append(g.roots, -1)
 		g.root(s)
 	}
+}
+
+// heavy is the weight of a seller's pool; all have the same where only one tier is packed.
+func (g *greedy) heavy(seller int) int {
+	if g.weights == nil {
+		return 0
+	}
+	return g.weights[seller]
 }
 
 // root works out what a new machine of the seller may become within its limits. O(choices × rooms).
@@ -263,10 +285,13 @@ func (g *greedy) buy(at, n int) bool {
 	for n > 0 {
 		o := &open{used: make(vec, len(g.sizes[i]))}
 		k := 0
-		for s := len(g.roots) - 1; s >= 0 && k == 0; s-- { // of equal weight, the last name comes first
+		for _, s := range g.turns {
 			if o.breed = g.roots[s]; o.breed >= 0 {
 				g.steps--
 				k = g.fits(o, i, n)
+			}
+			if k > 0 {
+				break
 			}
 		}
 		if k == 0 {
@@ -292,12 +317,32 @@ func (g *greedy) charge(o *open) {
 	if len(g.limits[s]) == 0 {
 		return
 	}
+	if g.weights != nil {
+		g.limits[s].take(g.dearestOf(o), 1)
+		g.root(s)
+		return
+	}
 	if ci := g.cheapest(o.loads, g.limits); ci >= 0 {
 		s = g.choices[ci].seller
 		if g.limits[s].take(g.choices[ci].cost, 1); !g.limits[s].covers(g.dearest[s]) {
 			g.root(s)
 		}
 	}
+}
+
+// dearestOf is the most that the machine may take from its seller's limits, whatever it becomes: so much do users' greedy count.
+func (g *greedy) dearestOf(o *open) vec {
+	need, s := g.packer.weight(o.loads), g.breeds[o.breed].seller
+	most := make(vec, len(g.limits[s]))
+	for ci := range g.choices {
+		c := &g.choices[ci]
+		if c.seller == s && c.room.covers(need) && g.limits[s].covers(c.cost) && g.suits(ci, o.loads) {
+			for r, v := range c.cost {
+				most[r] = max(most[r], v)
+			}
+		}
+	}
+	return most
 }
 
 // drop takes the machine out of the queue.

@@ -141,14 +141,16 @@ func newGroups(pods []*model.Pod, k *classer) []*group {
 			g.pods = append(g.pods, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.requests.CPU, a.requests.CPU),
-			cmp.Compare(b.requests.Memory, a.requests.Memory), strings.Compare(a.key, b.key))
-	})
+	slices.SortFunc(out, func(a, b *group) int { return cmp.Or(bySize(a, b), strings.Compare(a.key, b.key)) })
 	for i, g := range out {
 		g.rank = i
 	}
 	return out
+}
+
+// bySize orders groups: important pods first, then large ones.
+func bySize(a, b *group) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.requests.CPU, a.requests.CPU), cmp.Compare(b.requests.Memory, a.requests.Memory))
 }
 
 // groupsAtOnce is how many groups are allocated together.

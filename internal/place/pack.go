@@ -37,6 +37,7 @@ type packer struct {
 	scratch []pattern // of the last fill, for the room of its loads
 	choices []choice
 	limits  []vec // per seller: what is left
+	weights []int // per seller, where they are not all of one weight
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.
 	steps int
 	cut   bool

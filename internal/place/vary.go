@@ -23,24 +23,66 @@ func varied(best *decision, pods []*model.Pod) *decision {
 	if len(best.plan.Buy) == 0 || best.grant > noWishes || slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.Virtual }) {
 		return best
 	}
-	for tries := varyWork / best.scale(len(pods)); tries > 0; {
-		next := best
-		for _, known := range best.neighbours() {
-			if tries--; tries < 0 || best.in.exhausted() {
-				return best
-			}
-			d := &decision{in: best.in, grant: best.grant, lessons: known}
-			if d.run(pods); d.cheaper(best) {
-				next = d
-				break
-			}
+	first, tries := best, varyWork/best.scale(len(pods))
+	for last := (*decision)(nil); best != last && tries > 0; {
+		last = best
+		kept := min(tries, usersTries)
+		tries -= kept
+		best = best.cheaperOf(pods, best.neighbours(), &tries)
+		if tries += kept; best == last {
+			best = best.cheaperOf(pods, best.asUsers(first), &tries)
 		}
-		if next == best {
-			break
-		}
-		best = next
 	}
 	return best
+}
+
+// usersTries is how many of the tries are kept for decisions as users' greedy makes them.
+const usersTries = 2
+
+// cheaperOf returns the first decision that knows what one of the others does and is cheaper; d itself when there is none.
+func (d *decision) cheaperOf(pods []*model.Pod, others []lessons, tries *int) *decision {
+	for _, known := range others {
+		if *tries <= 0 || d.in.exhausted() {
+			break
+		}
+		*tries--
+		o := &decision{in: d.in, grant: d.grant, lessons: known}
+		if o.run(pods); o.cheaper(d) {
+			return o
+		}
+	}
+	return d
+}
+
+// asUsers lists what decisions would know that are made as users' greedy makes them: as the first was, but with the oldest first of those that
+// are equally large, and with pods of all pools on each other's machines; and the latter alone.
+func (d *decision) asUsers(first *decision) []lessons {
+	most := d.machines()
+	if len(most) < 2 {
+		most = nil
+	}
+	var out []lessons
+	if d != first && most != nil || first.even() {
+		known := first.lessons
+		known.ahead, known.shy, known.aged, known.mingle = nil, nil, true, most
+		out = append(out, known)
+	}
+	if most != nil {
+		known := d.lessons
+		known.shy, known.mingle = nil, most
+		out = append(out, known)
+	}
+	return out
+}
+
+// even reports whether some groups' pods are as large, and as important, as each other.
+func (d *decision) even() bool {
+	for i, g := range d.groups[1:] {
+		if bySize(d.groups[i], g) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cheaper reports whether a decision that differs in one thing is to be preferred: not for fewer machines at the same price.
@@ -51,10 +93,7 @@ func (d *decision) cheaper(o *decision) bool {
 // asHeavy reports whether no more machines are bought in light pools than another decision buys: a machine of a lighter pool may take along
 // pods that a heavier one would take, but is never bought for them because it is cheaper.
 func (d *decision) asHeavy(o *decision) bool {
-	more := map[int]int{}
-	for _, m := range d.made {
-		more[m.seller.pool.Weight]++
-	}
+	more := d.machines()
 	for _, m := range o.made {
 		more[m.seller.pool.Weight]--
 	}
@@ -65,6 +104,15 @@ func (d *decision) asHeavy(o *decision) bool {
 		}
 	}
 	return true
+}
+
+// machines counts those that are bought, by the weight of their pools.
+func (d *decision) machines() map[int]int {
+	n := map[int]int{}
+	for i := range d.made {
+		n[d.made[i].seller.pool.Weight]++
+	}
+	return n
 }
 
 // scale is how much work it is to decide once.
