@@ -99,7 +99,7 @@ const mostMissed = 0
 func accepted() map[string]string {
 	return map[string]string{
 		"limits":          "a machine too many, for ties to other pods or for a spread over domains which nothing is in yet, spends the limit",
-		"pod-affinity":    "who comes first may keep others out for good, and so may those that nobody minds; few orders are tried",
+		"pod-affinity":    "who comes first may keep others out for good, and so may those that nobody minds; few orders are tried; and nobody starts near a pod that ends, nor before it is gone",
 		"topology-spread": "which domains are filled first is decided by price; what then cannot be filled up holds the others back",
 		"min-values":      "of what the pool has to have on offer, we count what attaches the pods' volumes; and pods that must be together need a choice in one domain",
 		"resources":       "nothing of one pool holds the pod, and the other pool has one of the reasons above",

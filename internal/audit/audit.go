@@ -101,8 +101,12 @@ func (a *audit) places(p place.Plan) {
 			a.bad(UndecidedPod, "pod %s is placed although it needs %s", k, pod.Needs[0])
 		case placed && pod.Node != "" && !a.leaving[pod.Node]:
 			a.bad(KnownPod, "pod %s runs on node %s, which stays", k, pod.Node)
+		case placed && pod.Node != "" && (a.bound[k] || !pod.Reschedulable()):
+			a.bad(KnownPod, "pod %s runs on node %s, and nothing may move it", k, pod.Node)
 		case placed:
 			a.placed[pod] = true
+		case pod.Node != "":
+			a.moves[pod] = true
 		}
 	}
 	for _, b := range p.Buy {

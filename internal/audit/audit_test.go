@@ -124,3 +124,32 @@ func TestBrokenPlansAreCaught(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyMovablePodsAreMoved gives pods of a leaving node another place, whether or not anything may move them.
+func TestOnlyMovablePodsAreMoved(t *testing.T) {
+	w, err := worldtext.Parse(`
+type D8 family=D cpu=8 memory=32Gi zones=1 price=0.40
+pool general
+node gone pool=general type=D8 zone=1 cpu=8 memory=32Gi initialized deleting
+node here pool=general type=D8 zone=1 cpu=8 memory=32Gi initialized
+pod free cpu=100m node=gone
+pod kept cpu=100m node=gone do-not-disrupt=true
+pod guarded cpu=100m node=gone
+pod unready cpu=100m node=gone not-ready
+pod ends cpu=100m node=gone terminating
+pod agent cpu=100m node=gone daemon
+pod stays cpu=100m node=here
+pdb strict allowed=0 pods=default/guarded
+pdb lenient allowed=0 always-allow-unready pods=default/unready
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, may := range map[string]bool{"free": true, "unready": true, "kept": false, "guarded": false, "ends": false, "agent": false, "stays": false} {
+		p := place.Plan{Fits: []place.Nomination{{Pod: model.PodKey{Namespace: "default", Name: name}, Node: "here"}}}
+		f := Check(w, p)
+		if refused := slices.ContainsFunc(f, func(f Finding) bool { return f.Rule == KnownPod }); refused == may || may && len(f) > 0 {
+			t.Errorf("%s may move: %t; found %v", name, may, f)
+		}
+	}
+}

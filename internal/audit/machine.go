@@ -21,7 +21,9 @@ type audit struct {
 	own        map[model.ClassRef]map[string]bool // labels that machines of the class bring
 	faces      map[faceKey]*face
 	kindOf     map[*model.Pod]string
-	placed     map[*model.Pod]bool // pods that the plan gives a place
+	placed     map[*model.Pod]bool   // pods that the plan gives a place
+	moves      map[*model.Pod]bool   // pods that will not be where they run now, placed or not
+	bound      map[model.PodKey]bool // pods that must stay where they are
 	sells      map[alone]bool
 	machines   []*machine
 	ties       *tallies // nil when nobody has a say about neighbours
@@ -67,7 +69,7 @@ func newAudit(w model.World) *audit {
 	a := &audit{w: w, pods: make(map[model.PodKey]*model.Pod, len(w.Pods)), on: map[string][]*model.Pod{}, nodes: map[string]*model.Node{},
 		byProvider: map[string]*model.Claim{}, hasNode: map[string]bool{}, leaving: map[string]bool{},
 		offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
-		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, sells: map[alone]bool{}}
+		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, moves: map[*model.Pod]bool{}, bound: held(w), sells: map[alone]bool{}}
 	for i := range w.Pods {
 		p := &w.Pods[i]
 		a.pods[p.Key()] = p
@@ -95,6 +97,27 @@ func newAudit(w model.World) *audit {
 		}
 	}
 	return a
+}
+
+// held lists pods that nobody may move although their node leaves: they forbid it, or a disruption budget lets nobody go.
+func held(w model.World) map[model.PodKey]bool {
+	out, unready := map[model.PodKey]bool{}, map[model.PodKey]bool{}
+	for _, p := range w.Pods {
+		if p.DoNotDisrupt == "true" {
+			out[p.Key()] = true
+		}
+		if !p.PodReady {
+			unready[p.Key()] = true
+		}
+	}
+	for _, b := range w.PDBs {
+		for _, k := range b.Pods {
+			if b.Allowed == 0 && !(b.AlwaysAllowUnready && unready[k]) {
+				out[k] = true
+			}
+		}
+	}
+	return out
 }
 
 // store names a catalogue: a pool's own, or, with no pool, its class'.

@@ -67,7 +67,7 @@ func (a *audit) node(n *model.Node, pods []*model.Pod) {
 	used := model.Resources{}
 	for _, p := range a.on[n.Name] {
 		used = used.Add(p.Requests)
-		if !a.placed[p] {
+		if !a.placed[p] && !a.moves[p] {
 			m.running = append(m.running, p)
 		}
 	}
@@ -117,6 +117,9 @@ func (a *audit) nodeFace(n *model.Node) (f *face, alloc model.Resources, young b
 	}
 	if n.Cordoned {
 		f.taints = append(f.taints, model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
+	}
+	if a.leaving[n.Name] && n.Labels[model.LabelPool] != "" { // what happens first to nodes of ours that leave
+		f.taints = append(f.taints, model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
 	}
 	return f, alloc, young
 }

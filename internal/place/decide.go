@@ -64,8 +64,8 @@ func Waiting(w model.World) []model.Pod {
 	return out
 }
 
-// waiting is Waiting without copies of the pods.
-func waiting(w *model.World) []*model.Pod {
+// leavers names the nodes on their way out: they are being deleted, or the claim that they were bought with is.
+func leavers(w *model.World) map[string]bool {
 	leaving := map[string]bool{}
 	byProvider := map[string]bool{}
 	for _, c := range w.Claims {
@@ -79,6 +79,12 @@ func waiting(w *model.World) []*model.Pod {
 			leaving[n.Name] = true
 		}
 	}
+	return leaving
+}
+
+// waiting is Waiting without copies of the pods.
+func waiting(w *model.World) []*model.Pod {
+	leaving := leavers(w)
 	var stuck map[model.PodKey]bool
 	if len(leaving) > 0 {
 		stuck = unmovable(w)

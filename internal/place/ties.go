@@ -115,7 +115,7 @@ func (d *decision) noteKeys() {
 }
 
 func (d *decision) noteSpots(slots []*slot) {
-	t := d.topo
+	t, leaving := d.topo, leavers(&d.in.World)
 	for i := range d.in.World.Nodes {
 		n := &d.in.World.Nodes[i]
 		t.spotOf[n.Name] = int32(len(t.spots))
@@ -123,6 +123,10 @@ func (d *decision) noteSpots(slots []*slot) {
 		if n.Cordoned {
 			// Kubernetes' own taint of cordoned nodes; a spread that honours taints does not count them.
 			taints = append(slices.Clip(taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
+		}
+		if leaving[n.Name] && n.Managed() {
+			// The first thing that happens to a node of ours that leaves.
+			taints = append(slices.Clip(taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
 		}
 		t.spots = append(t.spots, &spot{labels: require.Normalise(n.Labels), taints: taints})
 	}
