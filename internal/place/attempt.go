@@ -82,12 +82,15 @@ type lessons struct {
 	aged bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
+	// outside is set when pods that are spread over zones may go outside them, too.
+	outside bool
 }
 
 // clone copies the lessons, but for gather, which is the last of them.
 func (l *lessons) clone() lessons {
 	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, aged: l.aged, absent: maps.Clone(l.absent)}
+		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, aged: l.aged, absent: maps.Clone(l.absent),
+		outside: l.outside}
 }
 
 // round is one more than any group is ahead.
@@ -152,6 +155,9 @@ func (d *decision) learn(again bool) bool {
 	}
 	if d.minded && !d.late && len(d.plan.Left) > 0 { // kube-scheduler lets them join whatever we plan
 		d.next.late, learnt = true, true
+	}
+	if d.kept && len(d.plan.Left)+len(d.stuck) > 0 {
+		d.next.outside, learnt = true, true
 	}
 	learnt = d.lonesome() || learnt
 	d.call()

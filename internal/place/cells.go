@@ -114,7 +114,16 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 			d.expand(s, a, keys, note)
 		}
 	}
-	slices.SortFunc(cs.list, func(a, b *cell) int { return slices.Compare(a.values, b.values) })
+	zone := slices.Index(d.keyNames(keys), model.LabelZone)
+	last := func(c *cell) int {
+		if zone >= 0 && outsideZones(c.values[zone]) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(cs.list, func(a, b *cell) int { // of what is equal the first is taken
+		return cmp.Or(cmp.Compare(last(a), last(b)), slices.Compare(a.values, b.values))
+	})
 	return cs
 }
 

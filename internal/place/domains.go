@@ -22,6 +22,8 @@ type eligible struct {
 	doms, sure map[int][]int32
 	// all lists, per key, these and those that machines on sale which may count would be in, sorted.
 	all map[int][]int32
+	// outside are domains outside zones that no machine is in yet, and that pods are not spread over while there are zones.
+	outside map[int][]int32
 	// many counts machines per domain, for pictures.
 	many map[population]map[int32]int32
 	// fresh is set when every new machine that has the keys counts.
@@ -94,7 +96,38 @@ func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 			return k != host && d.absent[absence{text, t.keys[k], t.names[k][dom]}] && !slices.Contains(e.doms[k], dom)
 		})
 	}
+	if !d.outside {
+		e.stayInside(t)
+	}
 	return e, text
+}
+
+// stayInside leaves aside what is sold outside zones while there are zones: a machine there may stand in any of them, so that it makes nothing
+// safer, but would be one more domain to kube-scheduler.
+func (e *eligible) stayInside(t *topology) {
+	for _, k := range e.keys {
+		if t.keys[k] != model.LabelZone {
+			continue
+		}
+		out := func(dom int32) bool { return outsideZones(t.names[k][dom]) && !slices.Contains(e.doms[k], dom) }
+		if all := e.all[k]; slices.ContainsFunc(all, func(dom int32) bool { return !outsideZones(t.names[k][dom]) }) && slices.ContainsFunc(all, out) {
+			e.outside = map[int][]int32{}
+			e.all[k] = slices.DeleteFunc(slices.Clone(all), func(dom int32) bool {
+				if !out(dom) {
+					return false
+				}
+				e.outside[k] = append(e.outside[k], dom)
+				return true
+			})
+		}
+	}
+}
+
+// barred reports whether a machine in the cell would bring a domain into being that the group's pods are not spread over.
+func (g *group) barred(c *cell) bool {
+	return slices.ContainsFunc(g.spread, func(r spreadRule) bool {
+		return len(r.term.elig.outside) > 0 && slices.Contains(r.term.elig.outside[r.term.key], c.doms[r.term.key])
+	})
 }
 
 func sorted(list []int32) []int32 {

@@ -49,11 +49,14 @@ func byPreference(a, b *model.Offering) int {
 }
 
 func scope(o *model.Offering) int {
-	if o.Zone == regional || o.Zone == "" {
+	if outsideZones(o.Zone) {
 		return 1
 	}
 	return 0
 }
+
+// outsideZones reports whether a zone's name means that a machine may stand in any zone.
+func outsideZones(zone string) bool { return zone == regional || zone == "" }
 
 func newShelf(cat model.Catalog) *shelf {
 	s := &shelf{keys: map[string]*column{}, either: map[string]bool{}}
