@@ -36,7 +36,7 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 			mends--
 			learnt = true
 		}
-		if !learnt {
+		if !learnt && !d.goOutside() {
 			break
 		}
 		known = d.next
@@ -156,9 +156,6 @@ func (d *decision) learn(again bool) bool {
 	if d.minded && !d.late && len(d.plan.Left) > 0 { // kube-scheduler lets them join whatever we plan
 		d.next.late, learnt = true, true
 	}
-	if d.kept && len(d.plan.Left)+len(d.stuck) > 0 {
-		d.next.outside, learnt = true, true
-	}
 	learnt = d.lonesome() || learnt
 	d.call()
 	if d.robbed && d.manner < lastManner {
@@ -170,6 +167,18 @@ func (d *decision) learn(again bool) bool {
 		learnt = learnt || again
 	}
 	return learnt
+}
+
+// goOutside lets pods go outside zones in the next attempt that were left over, and kept from there. It reports whether there are any.
+func (d *decision) goOutside() bool {
+	left := make(map[model.PodKey]bool, len(d.plan.Left))
+	for _, l := range d.plan.Left {
+		left[l.Pod] = true
+	}
+	d.next.outside = d.outside || len(left) > 0 && slices.ContainsFunc(d.groups, func(g *group) bool {
+		return g.kept && slices.ContainsFunc(g.pods, func(p *model.Pod) bool { return left[p.Key()] })
+	})
+	return d.next.outside && !d.outside
 }
 
 // call notes who is looked for by planned pods that lost their place: they come first of all in the next attempt.

@@ -181,6 +181,9 @@ func (b *buyer) candidates(d *deal) (set, require.Set, int) {
 	if first < 0 {
 		return newSet(len(s.shelf.items)), own, first
 	}
+	if len(s.choosy) == 0 && !s.shelf.outside.has(first) && b.d.inside() {
+		ok = ok.minus(s.shelf.outside)
+	}
 	// Of alternatives, pods take the first that the cheapest offering meets; the claim then asks for it.
 	for _, f := range d.forms {
 		l := b.d.lotOf(s, f)

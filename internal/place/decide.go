@@ -143,8 +143,6 @@ type decision struct {
 	usedLow bool
 	// minded is set when pods were kept from a machine since others there would mind if these came first.
 	minded bool
-	// kept is set when pods were kept from machines outside zones.
-	kept bool
 	// promising lists the slots that were bought for some pods.
 	promising []int32
 	// held are planned pods whose turn has not come, broken those that lost their place.

@@ -123,6 +123,16 @@ func (e *eligible) stayInside(t *topology) {
 	}
 }
 
+// inside reports whether some pods are spread over zones only, so that no machine may turn out to be outside.
+func (d *decision) inside() bool {
+	for _, e := range d.topo.eligs {
+		if len(e.outside) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // barred reports whether a machine in the cell would bring a domain into being that the group's pods are not spread over.
 func (g *group) barred(c *cell) bool {
 	return slices.ContainsFunc(g.spread, func(r spreadRule) bool {

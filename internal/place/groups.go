@@ -45,6 +45,8 @@ type group struct {
 	among [][]int32
 	// buys is set when some machine on sale would hold a pod of the group, ties aside.
 	buys bool
+	// kept is set when some of that is outside zones, where its pods are not to go for now.
+	kept bool
 	// cut is set when the limit on work was reached before all pods of the group had been asked.
 	cut bool
 

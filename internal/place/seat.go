@@ -142,7 +142,7 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 		}
 		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && d.manner != byThemselves
 		if opts[i].offer.ok && g.barred(c) {
-			opts[i].offer.ok, d.kept = false, true
+			opts[i].offer.ok, g.kept = false, true
 		}
 		g.buys = g.buys || opts[i].offer.ok
 	}

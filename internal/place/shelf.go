@@ -26,6 +26,7 @@ type shelf struct {
 	either    map[string]bool // keys of which some type leaves the choice to the buyer
 	all       set
 	available set
+	outside   set // offerings outside zones
 	// types and families is how many of them the offerings are of.
 	types, families int
 }
@@ -75,7 +76,7 @@ func newShelf(cat model.Catalog) *shelf {
 	s.types, s.families = len(cat.Types), len(families)
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
 	n := len(s.items)
-	s.all, s.available = newSet(n), newSet(n)
+	s.all, s.available, s.outside = newSet(n), newSet(n), newSet(n)
 	b := &shelver{s: s, columns: map[string]*column{}, of: make([][]int32, len(cat.Types)), own: make([]bool, n)}
 	types, zones, kinds := b.column(model.LabelInstanceType), b.column(model.LabelZone), b.column(model.LabelCapacityType)
 	flat := make([]int32, n)
@@ -87,6 +88,9 @@ func newShelf(cat model.Catalog) *shelf {
 		s.all.add(i)
 		if it.o.Available {
 			s.available.add(i)
+		}
+		if outsideZones(it.o.Zone) {
+			s.outside.add(i)
 		}
 		b.of[it.typ] = append(b.of[it.typ], int32(i))
 		b.note(zones, it.o.Zone, i)
