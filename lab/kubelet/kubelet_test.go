@@ -312,6 +312,32 @@ func TestPodsStop(t *testing.T) {
 	}
 }
 
+// The node controller may think that a node is not ready yet, and say so of the pods that run there.
+func TestReadinessThatAnotherWroteOverIsSaidAgain(t *testing.T) {
+	now := time.Unix(1000, 0)
+	status := func(phase corev1.PodPhase, ready corev1.ConditionStatus) corev1.PodStatus {
+		return corev1.PodStatus{Phase: phase, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}
+	}
+	for _, x := range []struct {
+		name       string
+		said, news corev1.PodStatus
+		again      bool
+	}{
+		{"another's word", status(corev1.PodRunning, "True"), status(corev1.PodRunning, "False"), true},
+		{"our own word", status(corev1.PodRunning, "True"), status(corev1.PodRunning, "True"), false},
+		{"news from before it ran", status(corev1.PodRunning, "True"), status(corev1.PodPending, "False"), false},
+		{"it is not ready", status(corev1.PodRunning, "False"), status(corev1.PodRunning, "False"), false},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+		p := &podRun{step: running, started: now, pod: pod, last: x.said}
+		m := &machine{pods: map[podID]*podRun{"u": p}}
+		m.takePod(podNews{pod: &corev1.Pod{ObjectMeta: pod.ObjectMeta, Status: x.news}}, now)
+		if p.gates != x.again || p.due.Equal(now) != x.again {
+			t.Errorf("%s: said again: %v, due %v", x.name, p.gates, p.due)
+		}
+	}
+}
+
 func TestCloseLeavesNothingRunning(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	h, err := New(Config{Admin: nowhere(), Resolve: func(string) string { return "" }})

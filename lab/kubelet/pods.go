@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ type podRun struct {
 	requests corev1.ResourceList
 	ip       string
 	started  time.Time           // its containers
-	gates    bool                // a readiness gate changed, or a resize was answered: the status must be written again
+	gates    bool                // a readiness gate changed, another wrote over the readiness, or a resize was answered: the status must be written again
 	has      []corev1.Container  // with the resources that they were given last
 	refused  corev1.ResourceList // what a resize asked for and found no room for; nil = nothing
 	last     corev1.PodStatus
@@ -77,7 +78,7 @@ func (m *machine) takePod(n podNews, now time.Time) {
 		m.pods[n.pod.UID] = p
 	default:
 		p.pod = n.pod
-		if p.step == running && gatesOpen(p.pod) != gatesOpen(&corev1.Pod{Spec: p.pod.Spec, Status: p.last}) {
+		if p.step == running && (gatesOpen(p.pod) != gatesOpen(&corev1.Pod{Spec: p.pod.Spec, Status: p.last}) || p.overwritten()) {
 			p.gates, p.due = true, now
 		}
 		m.resize(p, now)
@@ -85,6 +86,15 @@ func (m *machine) takePod(n podNews, now time.Time) {
 	if n.pod.DeletionTimestamp != nil && p.step != released {
 		m.leave(p, now)
 	}
+}
+
+// overwritten reports whether another says that the pod, which is ready, is not: the node controller does so with pods of a node that it
+// does not think ready yet, and a kubelet then says again what is true.
+func (p *podRun) overwritten() bool {
+	says := func(s corev1.PodStatus, want corev1.ConditionStatus) bool {
+		return s.Phase == corev1.PodRunning && slices.ContainsFunc(s.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == want })
+	}
+	return says(p.last, corev1.ConditionTrue) && says(p.pod.Status, corev1.ConditionFalse)
 }
 
 // begin decides what to do with a pod that this machine sees for the first time.
