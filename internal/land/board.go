@@ -83,23 +83,16 @@ func (b *board) count(ns, key string, sel *model.Selector) map[string]int {
 	return c
 }
 
-// admits reports whether kube-scheduler would let the pod onto the node now, as far as other pods are concerned. A pod that is told too
+// holds reports whether room may be kept on the node for the pod: there is some beside those that run there and those that were told, and the pods that it must
+// be with are not elsewhere.
+func (b *board) holds(p *model.Pod, n *model.Node) bool {
+	return p.Requests.FitsIn(b.free[n.Name]) && !slices.ContainsFunc(p.PodAffinity, func(t model.PodTerm) bool { return !b.joins(p, n, &t) })
+}
+
+// admits reports whether kube-scheduler would let a pod onto the node now for which room may be kept there. A pod that is told too
 // early loses the node at its first try, and its mates on the same node keep each other out.
 func (b *board) admits(p *model.Pod, n *model.Node) bool {
-	if !p.Requests.FitsIn(b.free[n.Name]) {
-		return false
-	}
-	for i := range p.Spread {
-		if s := &p.Spread[i]; s.Hard && !b.evens(p, n, s) {
-			return false
-		}
-	}
-	for i := range p.PodAffinity {
-		if !b.joins(p, n, &p.PodAffinity[i]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard && !b.evens(p, n, &s) })
 }
 
 // evens reports whether the spread constraint lets the pod onto the node together with all pods that were told of it.

@@ -8,7 +8,6 @@ package land
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -46,12 +45,25 @@ type site struct {
 	open  bool // registered
 	// ready is set when nothing but our own taint keeps pods away.
 	ready bool
-	// tell are the pods of the node that may be bound now, told or not; loose says whether one of them could go anywhere.
-	tell  []*model.Pod
-	loose bool
+	// tell are the pods for which room is to be kept on the node, told or not.
+	tell []*model.Pod
+	// rank says when the node opens: the lower, the earlier.
+	rank rank
 	// later is set while nodes that should be open before have pods to take.
 	later bool
 }
+
+// rank is when a node opens, among those of the plans that land.
+type rank int
+
+const (
+	// leads: the first of its pods decides where others go. Before it runs it could stray to any node, and all others would have to follow.
+	leads rank = iota
+	// free: where its pods go depends on nobody.
+	free
+	// follows: kube-scheduler lets its pods in one after the other, as others do. Room for them can be kept for a moment only.
+	follows
+)
 
 // wave is the sites of all plans that land, and what holds for them together.
 type wave struct {
@@ -90,22 +102,23 @@ func Decide(w model.World, now time.Time, spent Spent) []Landing {
 	return out
 }
 
-// newWave sorts the pods of all sites, and says whose turn it is: nodes to which pods go that could go anywhere are open first, or these
-// would take the room of those that could not. Among the others the small are first: what little room is left over there is wasted, and the
-// last pods find theirs where there is most.
+// newWave sorts the pods of all sites, and says whose turn it is. The nodes of one turn open together, each with its room kept for all its pods, also for those that
+// cannot all be let in yet: in the moment between the first and the last a pod whose own node is still shut goes where there is room.
 func newWave(sites []*site, b *board, spent Spent) *wave {
 	v := &wave{sites: sites, gathered: true}
-	someLoose, smallest := false, int64(math.MaxInt64)
 	for _, s := range sites {
-		s.sort(b, spent)
 		v.gathered = v.gathered && (s.open || s.ready)
-		v.tied = v.tied || slices.ContainsFunc(s.pods, tied)
+	}
+	now := follows
+	for _, s := range sites {
+		s.sort(b, spent, v.gathered)
+		v.tied = v.tied || s.rank != free
 		if len(s.tell) > 0 {
-			someLoose, smallest = someLoose || s.loose, min(smallest, s.node.Allocatable.CPU)
+			now = min(now, s.rank)
 		}
 	}
 	for _, s := range sites {
-		s.later = v.gathered && s.node != nil && !s.loose && (someLoose || smallest < s.node.Allocatable.CPU)
+		s.later = v.gathered && s.rank > now
 		v.untold = v.untold || !s.open && !s.later && s.untold()
 	}
 	return v
@@ -172,31 +185,42 @@ func ready(n *model.Node, c *model.Claim) bool {
 }
 
 // tied reports whether where a pod may go depends on where others are, beyond its own machine.
-func tied(p *model.Pod) bool {
-	return len(p.PodAffinity) > 0 || slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard && s.Key != model.LabelHostname })
+func tied(p *model.Pod) bool { return len(p.PodAffinity) > 0 || spreads(p) }
+
+func spreads(p *model.Pod) bool {
+	return slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard && s.Key != model.LabelHostname })
 }
 
-// loose reports whether the pod does not care which other pods are where; or does, and goes where the first of them goes.
-func loose(p *model.Pod) bool {
-	return len(p.PodAffinity) > 0 || !tied(p) && len(p.PodAntiAffinity) == 0 && len(p.HostPorts) == 0 &&
-		!slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard })
+// rankOn says when the node opens.
+func (s *site) rankOn(b *board) rank {
+	out := free
+	for _, p := range s.pods {
+		switch {
+		case !tied(p):
+		case spreads(p) || s.node == nil || slices.ContainsFunc(p.PodAffinity, func(t model.PodTerm) bool { return !b.joins(p, s.node, &t) }):
+			return follows
+		default:
+			out = leads
+		}
+	}
+	return out
 }
 
-// sort tells the pods that may be bound to the node now from those that may not. Before the node takes pods nobody is told: kube-scheduler
-// forgets a node on which it tried a pod in vain, and then tries every other pod again.
-func (s *site) sort(b *board, spent Spent) {
-	if !s.ready {
+// sort lists the pods that are to be told of the node: those that may be bound to it now, and, before it opens with the others, all that it holds. Before the node takes
+// pods nobody is told: kube-scheduler forgets a node on which it tried a pod in vain, and then tries every other pod again.
+func (s *site) sort(b *board, spent Spent, gathered bool) {
+	if s.rank = s.rankOn(b); !s.ready {
 		return
 	}
 	for _, told := range []bool{true, false} {
 		for _, p := range s.pods {
-			if (p.Promised == s.node.Name) != told || !told && (spent.has(p, s.node.Name) || !b.admits(p, s.node)) {
+			if (p.Promised == s.node.Name) != told || !told && (spent.has(p, s.node.Name) || !b.holds(p, s.node) || (s.open || !gathered) && !b.admits(p, s.node)) {
 				continue
 			}
 			if !told {
 				b.tell(p, s.node)
 			}
-			s.tell, s.loose = append(s.tell, p), s.loose || loose(p)
+			s.tell = append(s.tell, p)
 		}
 	}
 }

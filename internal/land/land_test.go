@@ -112,10 +112,25 @@ func TestLandings(t *testing.T) {
 				w.Claims[0].Annotations[place.AnnotationPods] = "d/p-2"
 				w.Claims = append(w.Claims, model.Claim{Name: "c", Conditions: w.Claims[0].Conditions, Annotations: map[string]string{place.AnnotationPods: "d/p-1"}})
 			}, 0, "b hold 0s tell "},
-		"pods of one spread that would keep each other out are told one by one": {
-			func(w *model.World) { spread(w, 0, 1, 2) }, HoldLimit, "a hold 0s tell p-1\nb hold 0s tell p-3"},
-		"the small node of tied pods is the first to open, when its pods were told": {
-			func(w *model.World) { spread(w, 0, 1, 2) }, 0, "a hold 100ms tell p-1\nb hold 100ms tell "},
+		"of nodes that are open, pods of one spread that would keep each other out are told one by one": {
+			func(w *model.World) { spread(w, 0, 1, 2); register(w, 0, 0); register(w, 1, 1) }, 0, "a hold 0s tell p-1\nb hold 0s tell p-3"},
+		"before they open their room is kept for all, and they open together": {
+			func(w *model.World) { spread(w, 0, 1, 2) }, 0, "a hold 100ms tell p-1 p-2\nb hold 100ms tell p-3"},
+		"where the first decides for all, its node is the first to open": {
+			func(w *model.World) {
+				w.Pods[2].PodAffinity = []model.PodTerm{{Key: model.LabelZone, Selector: web(), Namespaces: []string{"d"}}}
+			}, 0, "a hold 100ms tell \nb hold 100ms tell p-3"},
+		"unless others decide for it": {
+			func(w *model.World) {
+				others := &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{"other"}}}}
+				w.Pods[2].PodAffinity = []model.PodTerm{{Key: model.LabelZone, Selector: others, Namespaces: []string{"d"}}}
+			}, 0, "a hold 100ms tell p-1 p-2\nb hold 100ms tell "},
+		"who follows others is not told where none of them is": {
+			func(w *model.World) {
+				spread(w, 0)
+				w.Pods[2].PodAffinity = []model.PodTerm{{Key: model.LabelZone, Selector: web(), Namespaces: []string{"d"}}}
+				w.Pods[0].Node, w.Pods[0].Unschedulable = "na", false
+			}, 0, "a hold 100ms tell p-2\nb hold 100ms tell "},
 		"a node is not promised to more than it holds": {
 			func(w *model.World) {
 				w.Pods[0].Requests.CPU, w.Pods[1].Requests.CPU = 3000, 2000

@@ -8,17 +8,18 @@ import (
 // Bounds of the exchange. Where there are many machines in a zone, what is lost in pieces is little beside what there is.
 const (
 	maxSeparated = 128   // machines of a draft
-	maxHomes     = 8     // machines in one zone
+	maxHomes     = 64    // machines in one zone
 	maxKinds     = 1_000 // zones, times groups of pods that could go anywhere
 	maxCleared   = 100   // loose pods that make room
 	maxExchange  = 10    // pods of a group that go together: two may be worth one loose pod
+	maxChanges   = 32    // pods of a home exchanged for smaller ones
 )
 
 // separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
 // there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
 // order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
 func (p *packer) separate(d *draft, groups []*group) {
-	flows := map[string][]int{}
+	flows, leaders := map[string][]int{}, map[string][]int{} // by zone: those that are let in one after the other, and those that go where the first of them goes
 	var keys []string
 	var loose []int
 	for i, g := range groups {
@@ -26,10 +27,14 @@ func (p *packer) separate(d *draft, groups []*group) {
 		case g.bundled || len(p.ties[i]) > 0:
 		case g.of.tied():
 			k := g.cell.key()
-			if flows[k] == nil {
+			if flows[k] == nil && leaders[k] == nil {
 				keys = append(keys, k)
 			}
-			flows[k] = append(flows[k], i)
+			if len(g.of.near.terms) > 0 {
+				leaders[k] = append(leaders[k], i)
+			} else {
+				flows[k] = append(flows[k], i)
+			}
 		default:
 			loose = append(loose, i)
 		}
@@ -42,7 +47,7 @@ func (p *packer) separate(d *draft, groups []*group) {
 		return cmp.Or(cmp.Compare(p.sizes[b][0], p.sizes[a][0]), cmp.Compare(a, b))
 	}
 	slices.SortFunc(loose, bySize)
-	x := &exchange{packer: p, loose: loose}
+	x := &exchange{packer: p, loose: loose, nothing: make(vec, len(p.sizes[0]))}
 	for _, b := range d.bins {
 		y := crate{choice: b.choice, n: make([]int, len(groups)), free: p.choices[b.choice].room.clone()}
 		for _, l := range b.loads {
@@ -61,6 +66,9 @@ func (p *packer) separate(d *draft, groups []*group) {
 			}
 		}
 	}
+	for _, k := range keys {
+		x.lead(leaders[k], homes)
+	}
 	x.clear(homes)
 	for i := range d.bins {
 		y := &x.crates[i]
@@ -73,6 +81,43 @@ func (p *packer) separate(d *draft, groups []*group) {
 	}
 }
 
+// lead moves pods of the groups, of which the first decides where the others go, from machines of pods that are let in one after the other to the smallest machine that
+// has none of these and holds them: it can open before the others.
+func (x *exchange) lead(flow []int, homes map[int]bool) {
+	have, total := x.having(flow), int64(0)
+	if !slices.ContainsFunc(have, func(i int) bool { return homes[i] }) {
+		return
+	}
+	for _, i := range have {
+		total += x.amount(flow, i)
+	}
+	var to []int
+	for i := range x.crates {
+		if !homes[i] && x.room(flow, i) >= total && x.turned(i, flow[0]) >= 0 {
+			to = append(to, i)
+		}
+	}
+	slices.SortFunc(to, func(a, b int) int { return cmp.Or(cmp.Compare(x.room(flow, a), x.room(flow, b)), cmp.Compare(a, b)) })
+	for _, i := range to {
+		before := make([]crate, len(x.crates))
+		for j, c := range x.crates {
+			before[j] = crate{c.choice, slices.Clone(c.n), c.free.clone()}
+		}
+		x.crates[i].choice = x.turned(i, flow[0])
+		for _, from := range have {
+			for _, g := range flow {
+				if n := x.crates[from].n[g]; n > 0 && from != i {
+					x.move(load{g, n}, from, i)
+				}
+			}
+		}
+		if x.amount(flow, i) == total {
+			return
+		}
+		x.crates = before
+	}
+}
+
 // crate is a machine whose pods are exchanged.
 type crate struct {
 	choice int
@@ -82,8 +127,9 @@ type crate struct {
 
 type exchange struct {
 	*packer
-	loose  []int // large first
-	crates []crate
+	loose   []int // large first
+	crates  []crate
+	nothing vec
 }
 
 // gather exchanges pods of the groups, all of one zone and large ones first: onto the smallest machine that holds all of them, or else the largest; and
@@ -106,17 +152,27 @@ func (x *exchange) gather(flow []int) {
 		x.crates[home].choice = c
 	}
 	slices.SortStableFunc(have, func(a, b int) int { return cmp.Compare(x.amount(flow, a), x.amount(flow, b)) })
-	for _, from := range have {
-		for _, g := range flow {
-			for k := 1; from != home && k <= min(maxExchange, x.crates[from].n[g]); k++ {
-				for x.crates[from].n[g] >= k && x.move(load{g, k}, from, home) {
-				}
-			}
+	for range maxChanges {
+		for _, from := range have {
+			x.empty(flow, from, home)
+		}
+		if x.amount(flow, home) == total || !x.change(home) {
+			break
 		}
 	}
 	for _, from := range have {
 		if from != home {
 			x.scatter(flow, from, home)
+		}
+	}
+}
+
+// empty moves pods of the groups from a machine to their home, several of a group at a time where one alone finds no room.
+func (x *exchange) empty(flow []int, from, home int) {
+	for _, g := range flow {
+		for k := 1; from != home && k <= min(maxExchange, x.crates[from].n[g]); k++ {
+			for x.crates[from].n[g] >= k && x.move(load{g, k}, from, home) {
+			}
 		}
 	}
 }
@@ -242,20 +298,53 @@ func (x *exchange) fitter(flow []int, total int64, a, b int) bool {
 	return ra > rb
 }
 
+// change exchanges a loose pod of the machine for several smaller ones of another machine, with which room can be made to measure. It reports whether
+// that is possible.
+func (x *exchange) change(home int) bool {
+	b := &x.crates[home]
+	for _, l := range x.loose {
+		if b.n[l] == 0 {
+			continue
+		}
+		room := b.free.clone()
+		room.take(x.sizes[l], -1)
+		for _, s := range slices.Backward(x.loose) {
+			if s == l || x.sizes[s][0] >= x.sizes[l][0] || !x.takes(b.choice, s) {
+				break
+			}
+			for via := range x.crates {
+				c := &x.crates[via]
+				if via == home || c.n[s] == 0 || !x.takes(c.choice, l) {
+					continue
+				}
+				k := room.times(x.sizes[s], c.n[s])
+				rest := c.free.clone()
+				rest.take(x.sizes[s], -k)
+				if k < 2 || !rest.covers(x.sizes[l]) {
+					continue
+				}
+				x.shift(load{l, 1}, home, via)
+				x.shift(load{s, k}, via, home)
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // move takes the load to another machine, and as many loose pods back as must make room for it. It reports whether that is possible.
 func (x *exchange) move(l load, from, to int) bool {
 	a, b := &x.crates[from], &x.crates[to]
 	if !x.takes(b.choice, l.group) {
 		return false
 	}
-	nothing := make(vec, len(b.free))
 	room, free := a.free.clone(), b.free.clone()
 	room.take(x.sizes[l.group], -l.n)
 	free.take(x.sizes[l.group], l.n) // below zero where something must go
 	back := make([]load, 0, 4)
 	for _, y := range x.loose {
 		n := 0
-		for n < b.n[y] && !free.covers(nothing) && x.takes(a.choice, y) && room.covers(x.sizes[y]) {
+		for n < b.n[y] && !free.covers(x.nothing) && x.takes(a.choice, y) && room.covers(x.sizes[y]) {
 			n++
 			room.take(x.sizes[y], 1)
 			free.take(x.sizes[y], -1)
@@ -264,7 +353,7 @@ func (x *exchange) move(l load, from, to int) bool {
 			back = append(back, load{y, n})
 		}
 	}
-	if !free.covers(nothing) {
+	if !free.covers(x.nothing) {
 		return false
 	}
 	x.shift(l, from, to)
