@@ -56,10 +56,6 @@ func landers() (out []deployment, names []string) {
 	return out, names
 }
 
-// boughtAgain bounds how many machines may be bought beside those that were planned at first: of thirty runs, three bought one. There is no room to spare
-// on what was planned, and the last pods of a spread over zones may find it in pieces.
-const boughtAgain = 2
-
 // Many pods of all kinds, which the scheduler tries in any order, tries again after a while, and lets in as spread and affinity allow, get what was bought for them.
 func TestAMixtureGetsWhatWasBoughtForIt(t *testing.T) {
 	cat, err := bench.Azure(t.Context())
@@ -84,7 +80,7 @@ func TestAMixtureGetsWhatWasBoughtForIt(t *testing.T) {
 				s.Until("all pods run", 3*time.Minute, func() bool {
 					return !slices.ContainsFunc(s.Store.Objects().Pods, func(p model.Pod) bool { return p.Node == "" })
 				})
-				if n := s.Cloud.Accepted() - planned; n > boughtAgain {
+				if n := s.Cloud.Accepted() - planned; n > 0 {
 					t.Errorf("%d machines were planned, and %d bought beside these", planned, n)
 				}
 			})
