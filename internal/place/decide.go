@@ -247,15 +247,30 @@ func (d *decision) shape(names dims, classes *classer) {
 	}
 }
 
-// buy asks the pools, tier by tier.
+// buy asks the pools, and once more for those that no pool has room for as they would like it.
 func (d *decision) buy() {
 	if len(d.buying) == 0 {
 		return
 	}
-	sellers := d.sellers
 	if d.mingle != nil {
 		d.shy, d.boxes = d.mingled()
 	}
+	d.askAll()
+	if d.putUp() {
+		d.askAll()
+	}
+	d.share(d.sellers)
+	if d.undo != nil {
+		d.tighten()
+	}
+	for _, p := range d.plan.Buy {
+		d.plan.Price += p.Options[0].Price
+	}
+}
+
+// askAll asks the pools, tier by tier.
+func (d *decision) askAll() {
+	sellers := d.sellers
 	for from := 0; from < len(sellers); {
 		to := from
 		for to < len(sellers) && sellers[to].pool.Weight == sellers[from].pool.Weight {
@@ -266,13 +281,6 @@ func (d *decision) buy() {
 			d.ask(sellers[from:to])
 		}
 		from = to
-	}
-	d.share(d.sellers)
-	if d.undo != nil {
-		d.tighten()
-	}
-	for _, p := range d.plan.Buy {
-		d.plan.Price += p.Options[0].Price
 	}
 }
 

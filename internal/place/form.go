@@ -65,6 +65,11 @@ func (fs *forms) getPicky(f *form) *form {
 	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size, picky: true})
 }
 
+// plain is the form of machines whether or not their taints discourage.
+func (fs *forms) plain(f *form) *form {
+	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size})
+}
+
 // like is f with other alternatives.
 func (fs *forms) like(f *form, terms []require.Set) *form {
 	return fs.intern(&form{terms: terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size, picky: f.picky})

@@ -15,7 +15,8 @@ type Preferences string
 // (ScheduleAnyway), and taints that only discourage (PreferNoSchedule).
 const (
 	// Respect grants wishes where they cost nothing, or no more than they are worth: a wish of weight 100 is worth 5 % of its pod's
-	// share of the price of all that is bought, others in proportion. It never leaves a pod over that could have a place without.
+	// share of the price of all that is bought, others in proportion; to keep off a taint that discourages has weight 50, whatever the pool's
+	// weight is. It never leaves a pod over that could have a place without.
 	Respect Preferences = "Respect"
 	// Ignore looks at requirements only.
 	Ignore Preferences = "Ignore"
@@ -179,12 +180,12 @@ func (d *decision) worthIt(plain *decision) bool {
 	if c := d.comparePlaces(plain); c != 0 || d.plan.Cut && !plain.plan.Cut {
 		return c < 0 // more pods have a place, however that came
 	}
-	pods, weight := 0, int64(0)
+	pods, weight, soft := 0, int64(0), d.discouraging()
 	for _, g := range d.groups {
 		pods += len(g.pods)
 		most := int32(0)
 		for _, w := range g.wish {
-			if !w.picky {
+			if _, minds := discouraging(soft, g.tolerations); minds || !w.picky {
 				most = max(most, w.weight)
 			}
 		}
@@ -192,4 +193,35 @@ func (d *decision) worthIt(plain *decision) bool {
 	}
 	value := float64(plain.plan.Price) * wishPercent / 100 * float64(weight) / 100 / float64(max(pods, 1))
 	return float64(d.plan.Price-plain.plan.Price) <= value
+}
+
+// discouraging lists, once each, the taints of pools and nodes that only discourage.
+func (d *decision) discouraging() []model.Taint {
+	var out []model.Taint
+	note := func(list []model.Taint) {
+		for _, t := range list {
+			if t.Effect == model.PreferNoSchedule && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	for _, s := range d.sellers {
+		note(s.pool.Taints)
+	}
+	for _, s := range d.slots {
+		note(s.taints)
+	}
+	return out
+}
+
+// putUp lets those that still wait put up with taints that only discourage, and reports whether there are any: pools without such a taint may
+// have had room for some.
+func (d *decision) putUp() bool {
+	any := false
+	for _, x := range d.buying {
+		if x.waiting() > 0 && x.form.picky {
+			x.form, any = d.forms.plain(x.form), true
+		}
+	}
+	return any
 }
