@@ -211,9 +211,11 @@ func (in *input) object(c chunk, object []byte) {
 	}
 	name := head.Kind + " " + head.Metadata.Name
 	if strings.HasPrefix(head.Kind, "NodePool") || strings.HasPrefix(head.Kind, "AKSNodeClass") {
-		for _, u := range unknown { // of other kinds, the cluster may be newer than we are
+		for _, u := range unknown {
 			in.doubts = append(in.doubts, Problem{c.file, in.lineOf(c, fieldOf(u)), name + ": " + u, "it has no effect"})
 		}
+	} else if len(unknown) > 0 { // of other kinds, the cluster may be newer than we are
+		in.unknownFields(c, head.Kind, name, unknown)
 	}
 	in.objects++
 	in.kinds[head.Kind]++

@@ -35,7 +35,11 @@ type input struct {
 	problems []Problem
 	doubts   []Problem // what could be a mistake; told beside problems, else as notes
 	notes    []string
-	args     map[string]string // of a scenario's command
+
+	strange   []strange
+	strangeAt map[string]int    // by kind and field, where it is in strange
+	strangers map[string]bool   // kinds and fields beyond them
+	args      map[string]string // of a scenario's command
 
 	mirror  *mirror         // objects of the API
 	reader  *apikube.Reader // tells mirror
@@ -50,7 +54,8 @@ type input struct {
 
 // read reads all files into one world: an object in a later file takes the place of the same object in an earlier one.
 func read(files []File) (*input, error) {
-	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld()}
+	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{},
+		strangeAt: map[string]int{}, strangers: map[string]bool{}, text: newTextWorld()}
 	var err error
 	if in.reader, err = apikube.NewReader(in.mirror); err != nil {
 		return nil, err
@@ -82,6 +87,7 @@ func read(files []File) (*input, error) {
 	for _, d := range in.doubts {
 		in.note(d.String())
 	}
+	in.noteStrange()
 	for _, f := range files {
 		if n := in.again[f.Name]; n > 0 {
 			in.note(fmt.Sprintf("%s has %s more than once: what stands last counts", f.Name, count(n, "object")))
