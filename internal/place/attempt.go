@@ -80,6 +80,8 @@ type lessons struct {
 	mingle map[int]int
 	// aged is set when of groups as large as each other, that with the oldest pod goes first.
 	aged bool
+	// bold is set when a cheap place is worth more than one where others have few who mind.
+	bold bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
 	// outside is set when pods that are spread over zones may go outside them, too.
@@ -89,8 +91,8 @@ type lessons struct {
 // clone copies the lessons, but for gather, which is the last of them.
 func (l *lessons) clone() lessons {
 	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, aged: l.aged, absent: maps.Clone(l.absent),
-		outside: l.outside}
+		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, aged: l.aged, bold: l.bold,
+		absent: maps.Clone(l.absent), outside: l.outside}
 }
 
 // round is one more than any group is ahead.

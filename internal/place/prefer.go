@@ -21,6 +21,9 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	}
 	aOwn, aOthers := d.crowd(g, a.c.doms)
 	bOwn, bOthers := d.crowd(g, b.c.doms)
+	if d.bold {
+		return cmp.Or(weight, price, cmp.Compare(aOwn+aOthers, bOwn+bOthers)) < 0
+	}
 	return cmp.Or(weight, cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
 }
 

@@ -152,12 +152,25 @@ func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, mos
 			}
 			base = onto.size
 		}
-		n := min(d.holds(f, base, g), d.together(g, onto))
+		n := d.regarded(g, o.c.doms, min(d.holds(f, base, g), d.together(g, onto)))
 		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
 			best, most, with = i, n, f
 		}
 	}
 	return best, most, with
+}
+
+// regarded returns how many of n pods of the group may be in the domains, one after the other; the first was asked about already.
+func (d *decision) regarded(g *group, doms []int32, n int) int {
+	if n < 2 || len(g.spread) == 0 {
+		return n
+	}
+	k := 1
+	for d.count(g, doms, unknown, 1); k < n && d.regards(g, doms); k++ {
+		d.count(g, doms, unknown, 1)
+	}
+	d.count(g, doms, unknown, -k)
+	return k
 }
 
 // regards is stands for a machine to buy, but without affinity on that machine.

@@ -236,7 +236,8 @@ func (u *usersGreedy) limits() {
 // there lists the nodes that may be used, by name.
 func (u *usersGreedy) there() (out []*machine) {
 	for _, n := range u.w.Nodes {
-		if n.Cordoned || n.Ready != model.True {
+		leaving := n.Deleting() || slices.ContainsFunc(u.w.Claims, func(c model.Claim) bool { return c.Deleting() && c.ProviderID == n.ProviderID })
+		if n.Cordoned || n.Ready != model.True || leaving {
 			continue
 		}
 		m := &machine{faces: []face{{labels: n.Labels, taints: n.Taints, room: n.Allocatable, attach: n.AttachLimits}}}

@@ -55,16 +55,16 @@ func (d *decision) cheaperOf(pods []*model.Pod, others []lessons, tries *int) *d
 }
 
 // asUsers lists what decisions would know that are made as users' greedy makes them: as the first was, but with the oldest first of those that
-// are equally large, and with pods of all pools on each other's machines; and the latter alone.
+// are equally large, a cheap place before one that others mind less, and pods of all pools on each other's machines; and the latter alone.
 func (d *decision) asUsers(first *decision) []lessons {
 	most := d.machines()
 	if len(most) < 2 {
 		most = nil
 	}
 	var out []lessons
-	if d != first && most != nil || first.even() {
+	if d != first && most != nil || first.undecided() {
 		known := first.lessons
-		known.ahead, known.shy, known.aged, known.mingle = nil, nil, true, most
+		known.ahead, known.shy, known.aged, known.bold, known.mingle = nil, nil, true, true, most
 		out = append(out, known)
 	}
 	if most != nil {
@@ -75,10 +75,10 @@ func (d *decision) asUsers(first *decision) []lessons {
 	return out
 }
 
-// even reports whether some groups' pods are as large, and as important, as each other.
-func (d *decision) even() bool {
-	for i, g := range d.groups[1:] {
-		if bySize(d.groups[i], g) == 0 {
+// undecided reports whether some groups' pods are as large, and as important, as each other, or may choose among places by who else is there.
+func (d *decision) undecided() bool {
+	for i, g := range d.groups {
+		if len(g.keys) > 0 || i > 0 && bySize(d.groups[i-1], g) == 0 {
 			return true
 		}
 	}
