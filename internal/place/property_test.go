@@ -74,6 +74,11 @@ func drawWorld(t *rapid.T) (model.World, string) {
 		d.line("pod g%d x%d cpu=%dm memory=%dMi%s%s", i, d.n("count", 1, 9), d.n("pod-cpu", 1, 45)*100, d.n("pod-memory", 1, 80)*100,
 			extra, d.pick("tolerate", "", " tolerate=gpu:NoSchedule")+d.ties())
 	}
+	for i := range d.n("moving", 0, 3) { // from nodes that leave, if theirs does
+		d.line("pod move%d cpu=200m memory=100Mi node=n%d%s%s", i, i%2, d.pick("movable", "", "", " do-not-disrupt=true", " not-ready"), d.ties())
+	}
+	d.line("pdb kept allowed=%s pods=%s%s", d.pick("allowed", "0", "1"), d.pick("covered", "default/move0", "default/move1,default/run0", "default/bound0"),
+		d.pick("unready", "", " always-allow-unready"))
 	w, err := worldtext.Parse(d.b.String())
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, d.b.String())
