@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,29 +15,47 @@ import (
 // until kube-scheduler flushes its queue needs five.
 const landingPatience = 150 * time.Second
 
-// missed bounds for how many of the 500 pods another machine may be bought, or was before they found another place, when kube-scheduler is told what was planned: mostly 1
-// to 7 were seen, twice over 20. Without, there are about 80. Of pods that may go only to some zone, the last may find the room that is left there in pieces that are too small.
-const missed = 40
+// missed bounds for how many of the 500 pods another machine may be bought, or was before they found another place, when kube-scheduler is told what was planned. None is the
+// rule. Nodes do not open in one instant, and a machine that has several times as much to do as it can may cost a pod its place in between.
+const missed = 5
 
 // TestLanding lets 500 pods of mixed shapes wait, then opens a pool for them: one plan is made, kube-scheduler is told of it, and the real one must
 // bind the pods to what was bought for them.
 func TestLanding(t *testing.T) {
-	l := up(t, "--boot-time", "0s", "--boot-spread", "3s", "--feature-gates", "nominatedNodes=true")
-	planned, again, more := l.landMixture()
-	l.until("each claim has its node", time.Minute, func() bool { return len(l.claims()) == len(l.nodes()) }) // the last pod may run before
-	t.Logf("%d machines were planned, %d are there; bought for again: %d of 500 pods: %s", planned, len(l.nodes()), len(again), strings.Join(again, ", "))
-	t.Logf("the machines that were not planned at first are for: %s", strings.Join(more, "; "))
-	if len(again) > missed {
+	if again := landed(t, true); len(again) > missed {
 		t.Errorf("too many pods did not get the place that was bought for them: %s", strings.Join(again, ", "))
+	}
+}
+
+// TestLandingUntold is the same when kube-scheduler is told nothing: everybody finds a place nevertheless, on machines that were bought for others or in a second round.
+func TestLandingUntold(t *testing.T) {
+	if again := landed(t, false); len(again) == 0 {
+		t.Error("all got what was bought for them: is kube-scheduler told nothing, and are nominations of use?")
+	}
+}
+
+// landed plays a landing to the end, says what came of it, for make bench-compare to read, and returns the pods that more than one machine was bought for.
+func landed(t *testing.T, told bool) []string {
+	l := up(t, "--boot-time", "0s", "--boot-spread", "3s", "--feature-gates", fmt.Sprintf("nominatedNodes=%v", told))
+	x := l.landMixture()
+	t.Logf("landing of 500 pods: told %v; machines planned %d, there %d; bought for again %d; seconds %.0f", told, x.planned, len(l.nodes()), len(x.again), x.took.Seconds())
+	if len(x.again) > 0 {
+		t.Logf("bought for again: %s", strings.Join(x.again, ", "))
 	}
 	l.do("kubectl", "delete", "deployments", "--all")
 	l.do("kubectl", "delete", "nodepool", "landing", "--wait=false")
 	l.until("nothing is left", 2*time.Minute, l.nothingLeft)
+	return x.again
 }
 
-// landMixture returns how many machines were planned at once, the pods that more than one was bought for, and what the machines that were
-// bought later were bought for.
-func (l *lab) landMixture() (planned int, again, more []string) {
+// landing is what came of one.
+type landing struct {
+	planned int           // machines, at first
+	again   []string      // pods that another machine was bought for
+	took    time.Duration // from the first purchase until all run
+}
+
+func (l *lab) landMixture() landing {
 	l.t.Helper()
 	l.apply("general-purpose.yaml")
 	l.remove(pool("general-purpose", nil))
@@ -75,13 +94,18 @@ func (l *lab) landMixture() (planned int, again, more []string) {
 		}
 		return len(pods) == total
 	})
+	began := time.Now()
 	l.land(landingPatience, func() {}, list...)
+	x := landing{planned: len(first), took: time.Since(began), again: l.boughtTwice()}
+	l.until("each claim has its node", time.Minute, func() bool { return len(l.claims()) == len(l.nodes()) }) // the last pod may run before
 	for _, c := range l.claims() {
 		if !first[c.Name] {
-			more = append(more, c.Annotations["karpenter.azure.com/planned-pods"])
+			x.again = append(x.again, strings.Split(c.Annotations["karpenter.azure.com/planned-pods"], ",")...)
 		}
 	}
-	return len(first), l.boughtTwice(), more
+	slices.Sort(x.again)
+	x.again = slices.Compact(x.again)
+	return x
 }
 
 func unschedulable(p corev1.Pod) bool {
