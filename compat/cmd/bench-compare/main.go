@@ -2,7 +2,8 @@
 //
 // It runs both engines on the same inputs and prints Markdown tables. With -into it also puts them into a document
 // between two marks, so that what the document says is what the command printed. It takes many minutes, nearly all of
-// them upstream's; -most leaves large inputs out, and -rows keeps some.
+// them upstream's; -most leaves large inputs out, and -rows keeps some. Last it plays landings in the lab: how many of the pods that a plan was made for
+// the real kube-scheduler binds to what was bought for them.
 package main
 
 import (
@@ -29,14 +30,18 @@ func main() {
 	into := flag.String("into", "", "also write the tables into this document, between its marks")
 	most := flag.Int("most", 0, "leave out inputs of more pods than this; 0 leaves none out")
 	rows := flag.String("rows", "", "keep only inputs with names that this regular expression finds")
+	land := flag.Int("landings", 3, "how often a landing is played in the lab, with nominations and without; 0 leaves them out, as -rows does")
 	flag.Parse()
-	if err := run(context.Background(), *into, *rows, *most); err != nil {
+	if *rows != "" {
+		*land = 0
+	}
+	if err := run(context.Background(), *into, *rows, *most, *land); err != nil {
 		fmt.Fprintf(os.Stderr, "bench-compare: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, into, rows string, most int) error {
+func run(ctx context.Context, into, rows string, most, land int) error {
 	choice := sidebyside.Choice{Most: most}
 	if rows != "" {
 		var err error
@@ -78,6 +83,12 @@ func run(ctx context.Context, into, rows string, most int) error {
 	fmt.Fprintln(w)
 	if err := sidebyside.WriteCost(w, sidebyside.CostInputs(azure, choice)); err != nil {
 		return err
+	}
+	if land > 0 {
+		fmt.Fprintln(w)
+		if err := writeLanding(ctx, w, land); err != nil {
+			return err
+		}
 	}
 	if into == "" {
 		return nil
