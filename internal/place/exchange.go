@@ -43,10 +43,10 @@ func (p *packer) separate(d *draft, groups []*group) {
 		return
 	}
 	slices.Sort(keys)
-	bySize := func(a, b int) int {
+	largeFirst := func(a, b int) int {
 		return cmp.Or(cmp.Compare(p.sizes[b][0], p.sizes[a][0]), cmp.Compare(a, b))
 	}
-	slices.SortFunc(loose, bySize)
+	slices.SortFunc(loose, largeFirst)
 	x := &exchange{packer: p, loose: loose, nothing: make(vec, len(p.sizes[0]))}
 	for _, b := range d.bins {
 		y := crate{choice: b.choice, n: make([]int, len(groups)), free: p.choices[b.choice].room.clone()}
@@ -58,7 +58,7 @@ func (p *packer) separate(d *draft, groups []*group) {
 	}
 	homes := map[int]bool{}
 	for _, k := range keys {
-		slices.SortFunc(flows[k], bySize)
+		slices.SortFunc(flows[k], largeFirst)
 		x.gather(flows[k])
 		if have := x.having(flows[k]); len(have) <= maxHomes {
 			for _, i := range have {
