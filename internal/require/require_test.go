@@ -106,6 +106,19 @@ func TestSetsAgreeWithADumbTwin(t *testing.T) {
 	})
 }
 
+func TestPickGoesBelowZeroWhenNothingElseIsLeft(t *testing.T) {
+	for want, reqs := range map[string][]model.Requirement{
+		"-1": {{Key: "k", Op: model.Lt, Values: []string{"1"}}, {Key: "k", Op: model.NotIn, Values: []string{"0"}}},
+		"-3": {{Key: "k", Op: model.Lte, Values: []string{"1"}}, {Key: "k", Op: model.NotIn, Values: []string{"0", "1", "-1", "-2"}}},
+		"1":  {{Key: "k", Op: model.Lt, Values: []string{"3"}}, {Key: "k", Op: model.NotIn, Values: []string{"0"}}},
+	} {
+		v, _ := New(reqs).Get("k")
+		if got, ok := v.Pick(); got != want || !ok {
+			t.Errorf("%v: picked %q, want %q", reqs, got, want)
+		}
+	}
+}
+
 func TestMeetsIsANonEmptyIntersection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := Of(drawRequirement(t, "k")), Of(drawRequirement(t, "k"))

@@ -134,17 +134,23 @@ func (v Values) room() bool {
 	return ok
 }
 
-// firstInteger returns the smallest integer from lo that is not excluded. At most len(list)+1 tries.
+// firstInteger returns the smallest integer from lo that is not excluded; where there is no lower bound, the smallest from 0, or else one below. At
+// most 2·(len(list)+1) tries.
 func (v Values) firstInteger() (string, bool) {
-	n := v.lo
-	if n == noLo {
-		if n = 0; v.hi < n {
-			n = v.hi - int64(len(v.list))
-		}
+	if v.lo != noLo {
+		return v.integerFrom(v.lo)
 	}
+	if s, ok := v.integerFrom(0); ok {
+		return s, true
+	}
+	return v.integerFrom(v.hi - int64(len(v.list))) // one more than may be excluded
+}
+
+// integerFrom returns the smallest integer from n that is not excluded.
+func (v Values) integerFrom(n int64) (string, bool) {
 	for range len(v.list) + 1 {
 		if n > v.hi {
-			return "", false
+			break
 		}
 		s := strconv.FormatInt(n, 10)
 		if _, excluded := slices.BinarySearch(v.list, s); !excluded {
@@ -156,7 +162,7 @@ func (v Values) firstInteger() (string, bool) {
 }
 
 // Pick returns one allowed value, always the same one: the smallest listed, else the smallest integer from the lower
-// bound (from 0 where there is none). ok is false when no value is allowed.
+// bound (from 0 where there is none, and below where nothing else is left). ok is false when no value is allowed.
 func (v Values) Pick() (s string, ok bool) {
 	if v.all {
 		if !v.room() {
