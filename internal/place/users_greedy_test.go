@@ -316,8 +316,7 @@ func compareWithGreedy(w model.World) (ours place.Plan, theirs model.Price, same
 	return ours, theirs, slices.Equal(stay, u.stay)
 }
 
-// TestNeverDearerThanTheGreedyOfUsers: on random worlds, where both place the same pods. Among twenty thousand other worlds there is one
-// in which it does not hold: the twin knows of pods that share a volume who else does, machine by machine; our packing sets room aside for it.
+// TestNeverDearerThanTheGreedyOfUsers: on random worlds, where both place the same pods.
 func TestNeverDearerThanTheGreedyOfUsers(t *testing.T) {
 	same, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

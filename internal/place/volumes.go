@@ -74,7 +74,7 @@ func (d *decision) reserve(g *group, slot int32, n int) {
 }
 
 // draft packs. Sizes add up, which volumes that pods share do not: packing first leaves these out and looks whether machines attach
-// them all the same, then counts them once on every machine, and, where that does not do, once per pod.
+// them all the same, then counts them once on every machine that is to have such pods, and, where that does not do, once per pod.
 func (p *packer) draft(want []int, groups []*group) *draft {
 	most := make(vec, len(p.choices[0].room))
 	for _, g := range groups {
@@ -87,32 +87,62 @@ func (p *packer) draft(want []int, groups []*group) *draft {
 	if !slices.ContainsFunc(most, func(n int64) bool { return n > 0 }) {
 		return p.pack(want)
 	}
-	full, choices := p.sizes, p.choices
+	full := p.sizes
 	p.sizes = nil
 	for _, g := range groups {
 		p.sizes = append(p.sizes, g.lean)
 	}
 	best := p.pack(want)
-	if !p.attaches(best, groups, choices) {
-		p.choices = slices.Clone(choices)
-		for i := range p.choices {
-			p.choices[i].room = p.choices[i].room.clone()
-			p.choices[i].room.take(most, 1)
-		}
-		best = p.pack(want)
-		sound := p.attaches(best, groups, choices)
-		p.sizes, p.choices = full, choices
+	if !p.attaches(best, groups) {
+		best = p.setAside(want, groups, most)
+		sound := p.attaches(best, groups)
+		p.sizes = full
 		if d := p.pack(want); !sound || d.better(best) {
 			best = d
 		}
 	}
-	p.sizes, p.choices = full, choices
+	p.sizes = full
 	return best
 }
 
+// setAside packs with every choice twice: with room for the most volumes that pods share set aside, and as it is, for pods that share none.
+func (p *packer) setAside(want []int, groups []*group, most vec) *draft {
+	q := *p
+	q.lay, q.scratch, q.choices = nil, nil, make([]choice, 0, 2*len(p.choices))
+	kinds := slices.Max(p.kind) + 1
+	q.kind = slices.Clone(p.kind)
+	for i, g := range groups {
+		if len(g.shared) > 0 {
+			q.kind[i] += kinds
+		}
+	}
+	for _, c := range p.choices {
+		for _, aside := range []bool{false, true} {
+			x := c
+			x.takes = newSet(2 * kinds)
+			c.takes.each(func(k int) {
+				if x.takes.add(k); aside {
+					x.takes.add(k + kinds)
+				}
+			})
+			if aside {
+				x.room = c.room.clone()
+				x.room.take(most, 1)
+			}
+			q.choices = append(q.choices, x)
+		}
+	}
+	d := q.pack(want)
+	p.steps, p.cut = q.steps, p.cut || q.cut
+	for i := range d.bins {
+		d.bins[i].choice /= 2
+	}
+	return d
+}
+
 // attaches reports whether all machines of a draft bear their volumes, those that pods share counted once.
-func (p *packer) attaches(d *draft, groups []*group, choices []choice) bool {
-	return !slices.ContainsFunc(d.bins, func(b bin) bool { return !choices[b.choice].room.covers(needs(b, groups)) })
+func (p *packer) attaches(d *draft, groups []*group) bool {
+	return !slices.ContainsFunc(d.bins, func(b bin) bool { return !p.choices[b.choice].room.covers(needs(b, groups)) })
 }
 
 // needs is what the pods of a machine need together.
