@@ -212,16 +212,14 @@ func (s *site) sort(b *board, spent Spent, gathered bool) {
 	if s.rank = s.rankOn(b); !s.ready {
 		return
 	}
-	for _, told := range []bool{true, false} {
-		for _, p := range s.pods {
-			if (p.Promised == s.node.Name) != told || !told && (spent.has(p, s.node.Name) || !b.holds(p, s.node) || (s.open || !gathered) && !b.admits(p, s.node)) {
+	for _, p := range s.pods {
+		if p.Promised != s.node.Name {
+			if spent.has(p, s.node.Name) || !b.holds(p, s.node) || (s.open || !gathered) && !b.admits(p, s.node) {
 				continue
 			}
-			if !told {
-				b.tell(p, s.node)
-			}
-			s.tell = append(s.tell, p)
+			b.tell(p, s.node)
 		}
+		s.tell = append(s.tell, p)
 	}
 }
 

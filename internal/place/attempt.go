@@ -173,14 +173,17 @@ func (d *decision) learn(again bool) bool {
 
 // goOutside lets pods go outside zones in the next attempt that were left over, and kept from there. It reports whether there are any.
 func (d *decision) goOutside() bool {
+	if d.outside || len(d.plan.Left) == 0 {
+		return false
+	}
 	left := make(map[model.PodKey]bool, len(d.plan.Left))
 	for _, l := range d.plan.Left {
 		left[l.Pod] = true
 	}
-	d.next.outside = d.outside || len(left) > 0 && slices.ContainsFunc(d.groups, func(g *group) bool {
+	d.next.outside = slices.ContainsFunc(d.groups, func(g *group) bool {
 		return g.kept && slices.ContainsFunc(g.pods, func(p *model.Pod) bool { return left[p.Key()] })
 	})
-	return d.next.outside && !d.outside
+	return d.next.outside
 }
 
 // call notes who is looked for by planned pods that lost their place: they come first of all in the next attempt.

@@ -115,14 +115,12 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 		}
 	}
 	zone := slices.Index(d.keyNames(keys), model.LabelZone)
-	last := func(c *cell) int {
-		if zone >= 0 && outsideZones(c.values[zone]) {
-			return 1
-		}
-		return 0
-	}
 	slices.SortFunc(cs.list, func(a, b *cell) int { // of what is equal the first is taken
-		return cmp.Or(cmp.Compare(last(a), last(b)), slices.Compare(a.values, b.values))
+		inside := 0
+		if zone >= 0 {
+			inside = cmp.Compare(scope(a.values[zone]), scope(b.values[zone]))
+		}
+		return cmp.Or(inside, slices.Compare(a.values, b.values))
 	})
 	return cs
 }

@@ -60,7 +60,7 @@ func (p *packer) separate(d *draft, groups []*group) {
 	for _, k := range keys {
 		slices.SortFunc(flows[k], largeFirst)
 		x.gather(flows[k])
-		if have := x.having(flows[k]); len(have) <= maxHomes {
+		if have, _ := x.having(flows[k]); len(have) <= maxHomes {
 			for _, i := range have {
 				homes[i] = true
 			}
@@ -84,12 +84,9 @@ func (p *packer) separate(d *draft, groups []*group) {
 // lead moves pods of the groups, of which the first decides where the others go, from machines of pods that are let in one after the other to the smallest machine that
 // has none of these and holds them: it can open before the others.
 func (x *exchange) lead(flow []int, homes map[int]bool) {
-	have, total := x.having(flow), int64(0)
+	have, total := x.having(flow)
 	if !slices.ContainsFunc(have, func(i int) bool { return homes[i] }) {
 		return
-	}
-	for _, i := range have {
-		total += x.amount(flow, i)
 	}
 	var to []int
 	for i := range x.crates {
@@ -135,12 +132,9 @@ type exchange struct {
 // gather exchanges pods of the groups, all of one zone and large ones first: onto the smallest machine that holds all of them, or else the largest; and
 // those that it does not hold onto machines where each is the only one of its group, since the room of one can be kept.
 func (x *exchange) gather(flow []int) {
-	have, total := x.having(flow), int64(0)
+	have, total := x.having(flow)
 	if len(have) < 2 || len(have) > maxHomes {
 		return
-	}
-	for _, i := range have {
-		total += x.amount(flow, i)
 	}
 	home := -1
 	for i := range x.crates {
@@ -151,26 +145,25 @@ func (x *exchange) gather(flow []int) {
 	if c := x.turned(home, flow[0]); c >= 0 {
 		x.crates[home].choice = c
 	}
-	slices.SortStableFunc(have, func(a, b int) int { return cmp.Compare(x.amount(flow, a), x.amount(flow, b)) })
+	others := slices.DeleteFunc(have, func(i int) bool { return i == home })
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(x.amount(flow, a), x.amount(flow, b)) })
 	for range maxChanges {
-		for _, from := range have {
+		for _, from := range others {
 			x.empty(flow, from, home)
 		}
 		if x.amount(flow, home) == total || !x.change(home) {
 			break
 		}
 	}
-	for _, from := range have {
-		if from != home {
-			x.scatter(flow, from, home)
-		}
+	for _, from := range others {
+		x.scatter(flow, from, home)
 	}
 }
 
 // empty moves pods of the groups from a machine to their home, several of a group at a time where one alone finds no room.
 func (x *exchange) empty(flow []int, from, home int) {
 	for _, g := range flow {
-		for k := 1; from != home && k <= min(maxExchange, x.crates[from].n[g]); k++ {
+		for k := 1; k <= min(maxExchange, x.crates[from].n[g]); k++ {
 			for x.crates[from].n[g] >= k && x.move(load{g, k}, from, home) {
 			}
 		}
@@ -259,14 +252,14 @@ func (x *exchange) out(i int, homes map[int]bool) (group, to int) {
 	return -1, -1
 }
 
-// having lists the machines that have pods of the groups.
-func (x *exchange) having(flow []int) (out []int) {
+// having lists the machines that have pods of the groups, and says how much these are in all.
+func (x *exchange) having(flow []int) (out []int, total int64) {
 	for i := range x.crates {
-		if x.amount(flow, i) > 0 {
-			out = append(out, i)
+		if n := x.amount(flow, i); n > 0 {
+			out, total = append(out, i), total+n
 		}
 	}
-	return out
+	return out, total
 }
 
 // room is how much of the groups and of loose pods the machine holds, and what is free on it.
@@ -309,7 +302,7 @@ func (x *exchange) change(home int) bool {
 		room := b.free.clone()
 		room.take(x.sizes[l], -1)
 		for _, s := range slices.Backward(x.loose) {
-			if s == l || x.sizes[s][0] >= x.sizes[l][0] || !x.takes(b.choice, s) {
+			if x.sizes[s][0] >= x.sizes[l][0] || !x.takes(b.choice, s) {
 				break
 			}
 			for via := range x.crates {

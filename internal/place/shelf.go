@@ -46,11 +46,12 @@ const regional = "0"
 
 // byPreference orders offerings as we would buy them: cheap first, then zonal before regional, then by name.
 func byPreference(a, b *model.Offering) int {
-	return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(scope(a), scope(b)), a.Key().Compare(b.Key()))
+	return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(scope(a.Zone), scope(b.Zone)), a.Key().Compare(b.Key()))
 }
 
-func scope(o *model.Offering) int {
-	if outsideZones(o.Zone) {
+// scope orders zones: those outside come last.
+func scope(zone string) int {
+	if outsideZones(zone) {
 		return 1
 	}
 	return 0
