@@ -45,6 +45,16 @@ func Azure(ctx context.Context) (model.Catalog, error) {
 	return out, nil
 }
 
+// Region returns all that the product's own driver makes of the lab's Azure: every size that is for sale in westus3, on demand and spot, in and
+// outside of its zones.
+func Region(ctx context.Context) (model.Catalog, error) {
+	all, err := asked(ctx)
+	if err != nil {
+		return model.Catalog{}, fmt.Errorf("ask the emulated Azure what it sells: %w", err)
+	}
+	return only(all, func(model.InstanceType) bool { return true }, func(o model.Offering) bool { return o.Available }), nil
+}
+
 // asked runs the emulator and the driver for one question.
 func asked(ctx context.Context) (model.Catalog, error) {
 	quota := map[string]int{"*": plenty, "cores": plenty, "lowPriorityCores": plenty}

@@ -30,8 +30,16 @@ type Fleet interface {
 	Launch(ctx context.Context, order Order) (model.Instance, error)
 
 	// List returns every machine that is ours, at any stage, sorted by name. A machine appears from the moment
-	// Launch returned, and stays until the cloud has let go of it. For a failed machine it says why.
+	// Launch returned, and stays until the cloud has let go of it. For a failed machine it says why. Lists are dear (pages
+	// of everything there is, and a small budget): follow single machines with Get, and list seldom.
 	List(ctx context.Context) ([]model.Instance, error)
+
+	// IDOf is the id that the machine of a claim has, or would have; "" when there can be none. It asks nobody.
+	IDOf(claim string) string
+
+	// Get looks at the machine of the id, more closely than List: only here is a machine Stopped. It costs one cheap call
+	// and is never older than the question. NotFound means that the cloud has no such machine of ours (any more).
+	Get(ctx context.Context, id string) (model.Instance, error)
 
 	// Terminate asks for a machine and everything bought with it to go away; nil means asked, or asked before.
 	// NotFound means nothing of it is left.
@@ -83,16 +91,22 @@ type Code string
 const (
 	NoCapacity Code = "no-capacity" // the cloud has none left; Error.Scope says of what
 	Quota      Code = "quota"       // we may not have more; Error.Scope says of what
+	Refused    Code = "refused"     // a final no for another reason; Error.Scope says to what
 	Throttled  Code = "throttled"   // too many calls; Error.RetryAfter says when to come back
-	Invalid    Code = "invalid"     // the order itself is wrong; asking again won't help
-	Denied     Code = "denied"      // we are not allowed to
+	Invalid    Code = "invalid"     // the order itself is wrong, whatever the offering; asking again won't help
+	Denied     Code = "denied"      // we are not allowed to, whatever the offering
 	NotFound   Code = "not-found"   // there is no such thing (any more)
-	Unknown    Code = "unknown"     // anything else: asking again may help
+	Unknown    Code = "unknown"     // no answer, or none that says whether it was done: asking again may help
 )
 
-// Scope says what a NoCapacity or Quota error blocks. Empty fields mean "any": a Scope with only Zone set blocks the
+// Scope says what a refusal (NoCapacity, Quota, Refused, Invalid or Denied) blocks. Empty fields mean "any": a Scope with only Zone set blocks the
 // whole zone. The zero Scope blocks nothing.
 type Scope struct {
+	// Class, when set, limits the scope to orders of that class as it was in that generation: a class that was changed
+	// may be right now.
+	Class      model.ClassRef
+	Generation int64
+
 	Type         string
 	Family       string // quota family
 	Zone         string
@@ -102,7 +116,7 @@ type Scope struct {
 	// MinCPU limits the scope to types with at least this many thousandths of a core; 0 = all. Larger sizes of a
 	// family are blocked together with the one that failed.
 	MinCPU int64
-	// All blocks every offering of CapacityType (or of everything).
+	// All blocks every offering of Class, Zone and CapacityType (or of everything).
 	All bool
 	// For is how long to believe it. Zero leaves the choice to the market.
 	For time.Duration

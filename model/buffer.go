@@ -21,6 +21,8 @@ type Buffer struct {
 	StatusTemplate           string
 	StatusTemplateGeneration int64
 	StatusStrategy           string
+	// Unreadable names what of the object could not be read and is left out here; "" = nothing. See Aside.
+	Unreadable string
 }
 
 // BufferActive is the strategy of buffers for which machines are bought.

@@ -36,6 +36,8 @@ type Claim struct {
 	Capacity, Allocatable         Resources
 	LastPodEvent                  time.Time
 	Conditions                    []Condition
+	// Unreadable names what of the object could not be read and is left out here; "" = nothing. See Aside.
+	Unreadable string
 }
 
 // Deleting reports whether someone asked for the claim to go.
@@ -92,6 +94,9 @@ const (
 	Running  InstanceState = "running"  // there
 	Failed   InstanceState = "failed"   // accepted, then refused; Failure says why
 	Stopping InstanceState = "deleting" // on its way out
+	// Stopped is a machine that was there and that somebody switched off: nothing runs on it, and it does not come back by
+	// itself. Only a look at the one machine tells (cloud.Fleet.Get); a list may show it as Running.
+	Stopped InstanceState = "stopped"
 )
 
 // Instance is a machine as the cloud sees it.

@@ -24,12 +24,15 @@ type Class struct {
 	// What the cloud said when it was last asked about this class; written to status by the controller.
 	Images            []Image
 	KubernetesVersion string
+	// Unreadable names what of the object could not be read and is left out here; "" = nothing. See Aside.
+	Unreadable string
 }
 
-// Ready reports whether machines may be built from c: condition Ready is True and was observed for this generation.
+// Ready reports whether machines may be built from c: condition Ready is True and was observed for this generation, and we know all
+// that it asks for.
 func (c Class) Ready() bool {
 	r, ok := FindCondition(c.Conditions, Ready)
-	return ok && r.Status == True && r.ObservedGeneration == c.Generation && !c.Deleting
+	return ok && r.Status == True && r.ObservedGeneration == c.Generation && !c.Deleting && c.Unreadable == ""
 }
 
 // Image is one machine image a class may use, with the requirements a machine must meet to boot it.

@@ -37,6 +37,12 @@ func IsTrue(list []Condition, typ string) bool {
 	return ok && c.Status == True
 }
 
+// IsFalse reports whether the condition of the given type is present and False.
+func IsFalse(list []Condition, typ string) bool {
+	c, ok := FindCondition(list, typ)
+	return ok && c.Status == False
+}
+
 // Changed returns those of want that differ from what have says, ready to be written: Since is now where the status
 // changed and the old time where it did not. Nothing to write means an empty result.
 func Changed(have, want []Condition, now time.Time) []Condition {

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Selector picks objects by their labels. A nil *Selector picks nothing, one without requirements everything.
@@ -109,6 +110,19 @@ type Volume struct {
 	// Terms are the OR-ed alternatives of where it can be reached (the volume's node affinity, or the topologies that its
 	// storage class allows); nil = anywhere.
 	Terms []Term
+	// Said is how people know it, "claim shop/data (volume pvc-7)"; "" = by its ID. Nothing is decided by it.
+	Said string
+}
+
+// String is how people know the volume.
+func (v Volume) String() string {
+	switch {
+	case v.Said != "":
+		return v.Said
+	case strings.HasPrefix(v.ID, "claim "):
+		return v.ID
+	}
+	return "volume " + v.ID
 }
 
 // Namespace is a namespace and its labels.

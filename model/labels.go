@@ -58,6 +58,8 @@ const (
 
 	ValidationSucceeded    = "ValidationSucceeded"
 	NodeClassReady         = "NodeClassReady"
+	InstanceTypesFound     = "InstanceTypesFound" // of a pool (only here): there once its requirements left no offering
+	FeaturesServed         = "FeaturesServed"     // of a pool (only here): there once a kind that a feature gate asks for was not served
 	NodeRegistrationHealth = "NodeRegistrationHealthy"
 
 	ImagesReady            = "ImagesReady"

@@ -24,7 +24,8 @@ type InstanceType struct {
 	Family string // quota family, as the cloud names it
 	// Labels holds every label that all offerings of this type share. A label the type does not have is absent.
 	Labels map[string]string
-	// Either holds labels for which the buyer may choose one of several values (mode: system or user).
+	// Either holds labels for which the buyer may choose one of several values (mode: system or user). The last of those that
+	// a claim allows is taken where it does not care. An offering's own label leaves no choice: see Choices.
 	Either map[string][]string
 	// Capacity is what the kubelet will report; Allocatable is capacity less what the system keeps.
 	Capacity, Allocatable Resources
@@ -50,6 +51,14 @@ type Offering struct {
 	// subtracts them.
 	Supply   *int64
 	SupplyAt time.Time
+}
+
+// Choices are the values among which the buyer of offering o may choose for a label; nil when there is no choice.
+func (t InstanceType) Choices(o Offering, key string) []string {
+	if _, fixed := o.Labels[key]; fixed {
+		return nil
+	}
+	return t.Either[key]
 }
 
 // Key names the offering: "on-demand/eastus-1/Standard_D2s_v5".

@@ -17,6 +17,8 @@ type Overlay struct {
 	Capacity map[string]int64
 	// What status says now.
 	Conditions []Condition
+	// Unreadable names what of the object could not be read and is left out here; "" = nothing. See Aside.
+	Unreadable string
 }
 
 // ObjectKey returns the name.

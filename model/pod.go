@@ -44,7 +44,12 @@ type Pod struct {
 	Critical bool
 
 	DaemonSet bool // owned by a DaemonSet
-	Mirror    bool // a static pod's mirror
+	// Revision is, of a DaemonSet's pod and of its template, the DaemonSet's name and which of its templates this is, as in
+	// "agent/3"; "" when that is not known.
+	Revision string
+	// StatefulSet is set for the pods of a StatefulSet: one that ends comes back under its name, and not before it is gone.
+	StatefulSet bool
+	Mirror      bool // a static pod's mirror
 	// DoNotDisrupt is the value of the annotation, "" when absent.
 	DoNotDisrupt string
 	DeletionCost int32
@@ -84,15 +89,24 @@ func (p Pod) Provisionable() bool {
 		!p.DaemonSet && !p.Mirror
 }
 
-// Reschedulable reports whether the pod needs a place elsewhere when its node goes.
+// Unjudged reports whether kube-scheduler has yet to look at the pod: it will find a node for it, or say that there is none.
+func (p Pod) Unjudged() bool {
+	return p.Node == "" && !p.Unschedulable && p.Nominated == "" && !p.Gated && !p.Deleting() && p.Reschedulable()
+}
+
+// Reschedulable reports whether the pod needs a place elsewhere when its node goes. What replaces a pod that is terminating waits on
+// its own already, but for a StatefulSet's: that comes when the pod is gone, and its place can be had by then. (The
+// StatefulSet may have been scaled down, which its pods do not tell.)
 func (p Pod) Reschedulable() bool {
-	return !p.Terminal && !p.DaemonSet && !p.Mirror && !p.Deleting()
+	return !p.Terminal && !p.DaemonSet && !p.Mirror && (!p.Deleting() || p.StatefulSet)
 }
 
 // Daemon is a DaemonSet: what one of its pods adds to every node it runs on.
 type Daemon struct {
 	Namespace, Name string
-	Pod             Pod // the template as a pod; never bound
+	// Pod is the template as a pod, never bound. In pictures it asks for what live pods of this revision ask for, where there
+	// are some: the mirror fills that in.
+	Pod Pod
 }
 
 // PDB is a PodDisruptionBudget with its selector already resolved.

@@ -138,10 +138,12 @@ type Pool struct {
 	// What status says now, so that it is written only when it changes.
 	StatusResources Resources
 	StatusNodes     int64
+	// Unreadable names what of the object could not be read and is left out here; "" = nothing. See Aside.
+	Unreadable string
 }
 
-// Ready reports whether p may buy: condition Ready is True, or has not been decided yet and p is not deleting.
-func (p Pool) Ready() bool { return !p.Deleting && IsTrue(p.Conditions, Ready) }
+// Ready reports whether p may buy: condition Ready is True, p is not deleting, and we know all that it asks for.
+func (p Pool) Ready() bool { return !p.Deleting && p.Unreadable == "" && IsTrue(p.Conditions, Ready) }
 
 // DisruptionBudget bounds how many of a pool's nodes may be leaving at once.
 type DisruptionBudget struct {

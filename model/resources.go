@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -79,7 +80,17 @@ func (r Resources) Max(o Resources) Resources {
 }
 
 // FitsIn reports whether r can be taken out of room without any column going below zero.
-func (r Resources) FitsIn(room Resources) bool { return r.Short(room) == "" }
+func (r Resources) FitsIn(room Resources) bool {
+	if r.CPU > room.CPU || r.Memory > room.Memory || r.Ephemeral > room.Ephemeral || r.Pods > room.Pods {
+		return false
+	}
+	for k, v := range r.Extended {
+		if v > room.Extended[k] {
+			return false
+		}
+	}
+	return true
+}
 
 // Short names the first resource (in fixed order, extended ones by name) of which room has too little for r,
 // or "" when r fits.
@@ -177,6 +188,12 @@ func (r Resources) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// binaryUnits are the units of bytes, largest first. Nobody changes them.
+var binaryUnits = [...]struct {
+	size int64
+	name string
+}{{1 << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}}
+
 // FormatQuantity prints v, in the units of the named resource's column, in Kubernetes' quantity notation.
 func FormatQuantity(name string, v int64) string {
 	switch {
@@ -186,10 +203,7 @@ func FormatQuantity(name string, v int64) string {
 		}
 		return fmt.Sprintf("%dm", v)
 	case name == ResourceMemory, name == ResourceEphemeral, strings.HasPrefix(name, "hugepages-"):
-		for _, u := range []struct {
-			size int64
-			name string
-		}{{1 << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}} {
+		for _, u := range binaryUnits {
 			if v != 0 && v%u.size == 0 {
 				return fmt.Sprintf("%d%s", v/u.size, u.name)
 			}
@@ -197,3 +211,47 @@ func FormatQuantity(name string, v int64) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// FormatQuantities prints amounts of one resource that are read beside each other, all in one unit, so that they can be compared at
+// a glance: "200" and "189.74", not "200" and "189740m". Two that differ never print the same.
+func FormatQuantities(name string, values ...int64) []string {
+	unit, suffix := int64(1), ""
+	most := slices.Max(append([]int64{0}, values...))
+	switch {
+	case name == ResourceCPU && most < 1000:
+		suffix = "m"
+	case name == ResourceCPU:
+		unit = 1000
+	case name == ResourceMemory, name == ResourceEphemeral, strings.HasPrefix(name, "hugepages-"):
+		for _, u := range binaryUnits {
+			if most >= u.size {
+				unit, suffix = u.size, u.name
+				break
+			}
+		}
+	}
+	out := make([]string, len(values))
+	for digits := 2; ; digits++ {
+		printed := map[string]int64{}
+		clear := true
+		for i, v := range values {
+			s := strconv.FormatFloat(float64(v)/float64(unit), 'f', digits, 64)
+			if strings.Contains(s, ".") {
+				s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+			}
+			out[i] = s + suffix
+			if v == 0 {
+				out[i] = "0"
+			}
+			other, taken := printed[out[i]]
+			clear = clear && (!taken || other == v)
+			printed[out[i]] = v
+		}
+		if clear || digits == maxDigits {
+			return out
+		}
+	}
+}
+
+// maxDigits is how many decimals tell two bytes of a tebibyte apart.
+const maxDigits = 13

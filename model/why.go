@@ -54,8 +54,10 @@ const (
 	WhyClassGone           Why = "nodeclass-gone"
 	WhyInstanceFailed      Why = "instance-failed"
 	WhyInstanceGone        Why = "instance-gone"
+	WhyInstanceStopped     Why = "instance-stopped" // somebody switched the machine off
 	WhyNodeGone            Why = "node-gone"
 	WhyPoolGone            Why = "pool-gone"
+	WhyUnreadable          Why = "unreadable" // a value of the claim cannot be read: nothing is bought by what is left of it
 	WhyExpired             Why = "expired"
 	WhyEmpty               Why = "empty"
 	WhyDeleted             Why = "deleted"

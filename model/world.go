@@ -16,6 +16,7 @@ type World struct {
 	Overlays    []Overlay
 	Buffers     []Buffer
 	Templates   []Template // sorted by kind, namespace, name
+	Unserved    []Unserved // sorted by resource
 	// Catalogs has one entry per class that the cloud answered for, with the overlays applied that look only at offerings.
 	Catalogs map[ClassRef]Catalog
 	// PoolCatalogs has, by pool name, the catalogues of pools for which overlays say something else than for the rest of

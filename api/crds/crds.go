@@ -31,31 +31,56 @@ type File struct {
 // Hook is the chart template line that stands first among a template's annotations.
 const Hook = "    {{- with .Values.additionalAnnotations }}{{- toYaml . | nindent 4 }}{{- end }}\n"
 
-// Files returns every CRD the product serves, sorted by name. It fails only when a source has lost the shape this
-// package relies on.
-func Files() ([]File, error) {
-	sources := []struct {
-		name string
-		raw  []byte
-		edit func(schema any) int // returns how many places it changed
-		want int
-	}{
-		{"autoscaling.x-k8s.io_capacitybuffers.yaml", apis.CapacityBufferCRD, nil, 0},
-		{"karpenter.azure.com_aksnodeclasses.yaml", aksNodeClass, relaxReasons, 2},
-		{"karpenter.sh_nodeclaims.yaml", apis.NodeClaimCRD, restrictLabels, 1},
-		{"karpenter.sh_nodeoverlays.yaml", apis.NodeOverlayCRD, restrictLabels, 1},
-		{"karpenter.sh_nodepools.yaml", apis.NodePoolCRD, restrictLabels, 2},
+// source is where one CRD comes from, and what becomes of it.
+type source struct {
+	name, group, kind string
+	raw               []byte
+	edit              func(schema any) int // returns how many places it changed
+	want              int
+}
+
+func sources() []source {
+	return []source{
+		{"autoscaling.x-k8s.io_capacitybuffers.yaml", "autoscaling.x-k8s.io", "CapacityBuffer", apis.CapacityBufferCRD, nil, 0},
+		{"karpenter.azure.com_aksnodeclasses.yaml", "karpenter.azure.com", "AKSNodeClass", aksNodeClass, relaxReasons, 2},
+		{"karpenter.sh_nodeclaims.yaml", apis.Group, "NodeClaim", apis.NodeClaimCRD, restrictLabels, 1},
+		{"karpenter.sh_nodeoverlays.yaml", apis.Group, "NodeOverlay", apis.NodeOverlayCRD, restrictLabels, 1},
+		{"karpenter.sh_nodepools.yaml", apis.Group, "NodePool", apis.NodePoolCRD, restrictLabels, 2},
 	}
-	var out []File
-	for _, s := range sources {
-		var doc map[string]any
-		if err := yaml.Unmarshal(s.raw, &doc); err != nil {
-			return nil, fmt.Errorf("read %s: %w", s.name, err)
+}
+
+// document is the CRD as served.
+func (s source) document() (map[string]any, error) {
+	var doc map[string]any
+	if err := yaml.Unmarshal(s.raw, &doc); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	if s.edit != nil {
+		if got := s.edit(doc["spec"]); got != s.want {
+			return nil, fmt.Errorf("edit %s: changed %d places, want %d", s.name, got, s.want)
 		}
-		if s.edit != nil {
-			if got := s.edit(doc["spec"]); got != s.want {
-				return nil, fmt.Errorf("edit %s: changed %d places, want %d", s.name, got, s.want)
-			}
+	}
+	return doc, nil
+}
+
+// Definition returns the CRD of a kind, as the caller's own; nil when the product serves no such kind. It fails only when a source has
+// lost the shape this package relies on.
+func Definition(group, kind string) (map[string]any, error) {
+	for _, s := range sources() {
+		if s.group == group && s.kind == kind {
+			return s.document()
+		}
+	}
+	return nil, nil
+}
+
+// Files returns every CRD the product serves, sorted by name. It fails when Definition does.
+func Files() ([]File, error) {
+	var out []File
+	for _, s := range sources() {
+		doc, err := s.document()
+		if err != nil {
+			return nil, err
 		}
 		f, err := render(s.name, doc)
 		if err != nil {

@@ -42,6 +42,22 @@ func crd(t *testing.T, name string) *apiextensionsv1.CustomResourceDefinition {
 	return nil
 }
 
+func TestEachDefinitionIsFoundByItsKind(t *testing.T) {
+	for _, f := range files(t) {
+		c := crd(t, f.Name)
+		doc, err := crds.Definition(c.Spec.Group, c.Spec.Names.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := yaml.Marshal(doc); err != nil || !bytes.Equal(got, f.Plain) {
+			t.Errorf("%s: the definition of %s is another than its file: %v", f.Name, c.Spec.Names.Kind, err)
+		}
+	}
+	if doc, err := crds.Definition("karpenter.sh", "Pod"); doc != nil || err != nil {
+		t.Errorf("a definition of what we do not serve: %v, %v", doc, err)
+	}
+}
+
 func TestChartsHoldTheGeneratedFiles(t *testing.T) {
 	charts := filepath.Join("..", "..", "deploy", "charts")
 	for _, c := range []struct {

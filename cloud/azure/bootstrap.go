@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,15 +19,31 @@ const bootScript = "/opt/azure/containers/provision_start.sh"
 
 // customData writes what the machine's image reads on its first boot: a bash script that exports the variables of the
 // image's contract, sorted by name, and runs the image's own script; base64. The same order gives the same bytes.
-// It fails with cloud.Invalid when the order cannot be written down (no host in the endpoint, more than 64 KiB).
+// It fails with cloud.Invalid when the order cannot be written down: a value that one of its readers would take for
+// something else (see accept.go), or more than 64 KiB.
 func customData(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (string, error) {
-	endpoint, err := url.Parse(o.Cluster.Endpoint)
-	if err != nil || endpoint.Hostname() == "" {
-		return "", cloud.Errorf(cloud.Invalid, "cluster endpoint %q has no host", o.Cluster.Endpoint)
+	if bad := problemsOf(o.Class.Azure); len(bad) > 0 {
+		return "", cloud.Errorf(cloud.Invalid, "%s: %s", o.Class.Ref, strings.Join(bad, "; "))
+	}
+	host, err := addressOf(o.Cluster.Endpoint)
+	if err != nil {
+		return "", err
+	}
+	if dns := dnsIP(o, cfg.Network); !isIP(dns) {
+		return "", cloud.Errorf(cloud.Invalid, "cluster DNS: %q is not an IP address", dns)
+	}
+	labels, flags := nodeLabels(o, s, cfg), kubeletFlags(o, s, cfg.Network)
+	if err := acceptOrder(labels, o.Taints); err != nil {
+		return "", err
+	}
+	own := clusterVars(o, host, cfg, n)
+	maps.Copy(own, machineVars(o, s, cfg))
+	own["KUBELET_FLAGS"], own["KUBELET_NODE_LABELS"] = strings.Join(flags, " "), labelFlag(labels)
+	if err := readable(own, flags); err != nil {
+		return "", err
 	}
 	vars := imageConstants()
-	maps.Copy(vars, clusterVars(o, endpoint.Hostname(), cfg, n))
-	maps.Copy(vars, machineVars(o, s, cfg))
+	maps.Copy(vars, own)
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -40,6 +55,12 @@ func customData(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (string, error)
 		return "", cloud.Errorf(cloud.Invalid, "custom data is %d bytes, Azure takes %d: fewer labels or taints are needed", len(data), maxCustomData)
 	}
 	return data, nil
+}
+
+// FirstBoot returns the custom data of an order's machine, base64, as Launch would send it, but for the names of the
+// network's own resources. It asks nobody: it is for those who hold it against the software that reads it.
+func FirstBoot(o cloud.Order, s SKU, cfg Config) (string, error) {
+	return customData(o, s, cfg.withDefaults(), nodeNetwork{})
 }
 
 // quote writes a value so that bash reads exactly it: in double quotes, with the four characters that keep their
@@ -98,7 +119,7 @@ func imageConstants() map[string]string {
 	for _, off := range []string{
 		"ARTIFACT_STREAMING_ENABLED", "DISABLE_PUBKEY_AUTH", "DISABLE_SSH", "ENABLE_HOSTS_CONFIG_AGENT",
 		"ENABLE_KUBELET_SERVING_CERTIFICATE_ROTATION", "ENABLE_SECURE_TLS_BOOTSTRAPPING", "ENABLE_UNATTENDED_UPGRADES",
-		"ENSURE_NO_DUPE_PROMISCUOUS_BRIDGE", "GPU_NEEDS_FABRIC_MANAGER", "HAS_CUSTOM_SEARCH_DOMAIN",
+		"ENSURE_NO_DUPE_PROMISCUOUS_BRIDGE", "HAS_CUSTOM_SEARCH_DOMAIN",
 		"HAS_KUBELET_DISK_TYPE", "IPV6_DUAL_STACK_ENABLED", "IS_CUSTOM_CLOUD", "IS_KATA", "LOAD_BALANCER_DISABLE_OUTBOUND_SNAT",
 		"MIG_NODE", "PRE_PROVISION_ONLY", "SGX_NODE", "SHOULD_CONFIGURE_CUSTOM_CA_TRUST", "SHOULD_CONFIGURE_HTTP_PROXY",
 		"SHOULD_CONFIGURE_HTTP_PROXY_CA", "SHOULD_CONFIG_CONTAINERD_ULIMITS", "SHOULD_CONFIG_SWAP_FILE",
@@ -118,7 +139,7 @@ func clusterVars(o cloud.Order, apiServer string, cfg Config, n nodeNetwork) map
 		"APISERVER_PUBLIC_KEY":           "",
 		"KUBE_CA_CRT":                    ca,
 		"TLS_BOOTSTRAP_TOKEN":            o.Token,
-		"KUBERNETES_VERSION":             o.Cluster.Version,
+		"KUBERNETES_VERSION":             strings.TrimPrefix(o.Cluster.Version, "v"),
 		"TARGET_CLOUD":                   cfg.Environment,
 		"TARGET_ENVIRONMENT":             cfg.Environment,
 		"TENANT_ID":                      cfg.TenantID,
@@ -138,15 +159,13 @@ func clusterVars(o cloud.Order, apiServer string, cfg Config, n nodeNetwork) map
 	}
 }
 
-// machineVars tell the machine what kind of node it is.
+// machineVars tell the machine what kind of node it is, but for the kubelet's flags and labels.
 func machineVars(o cloud.Order, s SKU, cfg Config) map[string]string {
 	driver := gpuDriverFor(s, o.Class.Azure.GPUMode)
 	return map[string]string{
 		"ADMINUSER":                          cfg.AdminUsername,
 		"KUBE_BINARY_URL":                    kubeBinaryURL(o.Cluster.Version, s.Arch),
 		"CREDENTIAL_PROVIDER_DOWNLOAD_URL":   credentialProviderURL(o.Cluster.Version, s.Arch),
-		"KUBELET_FLAGS":                      strings.Join(kubeletFlags(o, s, cfg.Network), " "),
-		"KUBELET_NODE_LABELS":                labelFlag(nodeLabels(o, cfg)),
 		"VNET_CNI_PLUGINS_URL":               fmt.Sprintf("%s/azure-cni/v1.4.32/binaries/azure-vnet-cni-linux-%s-v1.4.32.tgz", mirror, s.Arch),
 		"CNI_PLUGINS_URL":                    fmt.Sprintf("%s/cni-plugins/v1.1.1/binaries/cni-plugins-linux-%s-v1.1.1.tgz", mirror, s.Arch),
 		"GPU_NODE":                           strconv.FormatBool(driver.version != ""),
@@ -154,6 +173,9 @@ func machineVars(o cloud.Order, s SKU, cfg Config) map[string]string {
 		"ENABLE_GPU_DEVICE_PLUGIN_IF_NEEDED": "false",
 		"GPU_DRIVER_VERSION":                 driver.version,
 		"GPU_DRIVER_TYPE":                    driver.kind,
+		"GPU_IMAGE_SHA":                      driver.suffix,
+		"GPU_NEEDS_FABRIC_MANAGER":           strconv.FormatBool(driver.fabric),
+		"SYSCTL_CONTENT":                     base64.StdEncoding.EncodeToString([]byte(sysctls)),
 		"GPU_INSTANCE_PROFILE":               "",
 		"CONTAINERD_CONFIG_CONTENT":          base64.StdEncoding.EncodeToString([]byte(containerdConfig(driver.version != ""))),
 		"CONTAINERD_CONFIG_NO_GPU_CONTENT":   base64.StdEncoding.EncodeToString([]byte(containerdConfig(false))),
@@ -197,24 +219,17 @@ func credentialProviderURL(version, arch string) string {
 	return fmt.Sprintf("%s/cloud-provider-azure/v%s/binaries/azure-acr-credential-provider-linux-%s-v%s.tar.gz", mirror, v, arch, v)
 }
 
-type driverInfo struct{ version, kind string }
-
-// gpuDriverFor is the NVIDIA driver that the image installs; empty when it installs none.
-// Source: the driver versions published with AKS' node images.
-func gpuDriverFor(s SKU, mode string) driverInfo {
-	g, ok := gpuOf(s.Size)
-	switch {
-	case !ok || s.GPUs == 0 || mode == gpuNone || !g.driver:
-		return driverInfo{}
-	case strings.HasSuffix(s.Size.Accelerator, "RTXPRO6000BSE"):
-		return driverInfo{"595.58.03", "grid-v20"}
-	case s.Size.Subfamily == "V" && s.Size.Accelerator == "A10":
-		return driverInfo{"570.211.01", "grid"}
-	case s.Size.Subfamily == "C" && s.Size.Version == "" && s.Size.Accelerator == "":
-		return driverInfo{"470.82.01", "cuda"}
-	}
-	return driverInfo{"580.159.04", "cuda-lts"}
-}
+// sysctls are the kernel settings that AKS gives every node. The image writes what it is sent to /etc/sysctl.d as it
+// stands, and an empty file when it is sent nothing. Source: AKS' defaults, as AgentBaker publishes them.
+const sysctls = `net.ipv4.tcp_retries2=8
+net.core.message_burst=80
+net.core.message_cost=40
+net.core.somaxconn=16384
+net.ipv4.tcp_max_syn_backlog=16384
+net.ipv4.neigh.default.gc_thresh1=4096
+net.ipv4.neigh.default.gc_thresh2=8192
+net.ipv4.neigh.default.gc_thresh3=16384
+`
 
 // containerdConfig is containerd's configuration (version 2 of its format).
 func containerdConfig(gpu bool) string {

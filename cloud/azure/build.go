@@ -1,9 +1,6 @@
 package azure
 
 import (
-	"slices"
-	"strconv"
-
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/compute/armcompute/v7"
 
@@ -19,8 +16,9 @@ type nodeNetwork struct {
 	vnetGUID                       string   // "" unless it was asked for
 }
 
-// build turns an order into the virtual machine to ask Azure for: machine, interface, disk and first-boot script in
-// one request. It is a pure function of its arguments; errors are cloud.Invalid.
+// build turns an order into the virtual machine to ask Azure for: machine, disk and first-boot script in one request, and the
+// interface too unless it is made on its own. It is a pure function of its arguments; errors are cloud.Invalid, or
+// cloud.Refused when another size may do.
 func build(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (armcompute.VirtualMachine, error) {
 	var none armcompute.VirtualMachine
 	name, err := machineName(o.Claim)
@@ -33,7 +31,9 @@ func build(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (armcompute.VirtualM
 	}
 	image, ok := chooseImage(o.Class.Images, s)
 	if !ok {
-		return none, cloud.Errorf(cloud.Invalid, "no image of %s boots on size %s", o.Class.Ref, s.Name)
+		e := cloud.Errorf(cloud.Refused, "no image of %s boots on size %s", o.Class.Ref, s.Name)
+		e.Scope = sizeForClass(triedFor(o, s))
+		return none, e
 	}
 	data, err := customData(o, s, cfg, n)
 	if err != nil {
@@ -48,7 +48,7 @@ func build(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (armcompute.VirtualM
 			HardwareProfile: &armcompute.HardwareProfile{VMSize: to.Ptr(armcompute.VirtualMachineSizeTypes(s.Name))},
 			StorageProfile:  storage(o.Class.Azure, s, cfg, name, image),
 			OSProfile:       osProfile(cfg, name, data),
-			NetworkProfile:  network(o, s, cfg, n, name),
+			NetworkProfile:  cardOf(o, s, cfg, n).profile(cfg, name, pointers(tags)),
 			SecurityProfile: security(o.Class.Azure),
 			Priority:        to.Ptr(armcompute.VirtualMachinePriorityTypesRegular),
 		},
@@ -123,49 +123,6 @@ func osProfile(cfg Config, name, data string) *armcompute.OSProfile {
 	}
 }
 
-// network is the interface, inline: it is made with the machine and goes with it.
-func network(o cloud.Order, s SKU, cfg Config, n nodeNetwork, name string) *armcompute.NetworkProfile {
-	subnet := &armcompute.SubResource{ID: to.Ptr(subnetOf(o.Class.Azure, cfg))}
-	ips := []*armcompute.VirtualMachineNetworkInterfaceIPConfiguration{{
-		Name: to.Ptr(name),
-		Properties: &armcompute.VirtualMachineNetworkInterfaceIPConfigurationProperties{
-			Primary: to.Ptr(true), Subnet: subnet, PrivateIPAddressVersion: to.Ptr(armcompute.IPVersionsIPv4),
-			LoadBalancerBackendAddressPools: references(n.backendPools),
-		},
-	}}
-	if nodeSubnetIPs(cfg.Network) {
-		// Pods take their addresses from the node's subnet: one for each pod beyond the host's own.
-		for i := int64(1); i < maxPodsOf(o.Class.Azure, cfg.Network); i++ {
-			ips = append(ips, &armcompute.VirtualMachineNetworkInterfaceIPConfiguration{
-				Name: to.Ptr("ipconfig" + strconv.FormatInt(i, 10)),
-				Properties: &armcompute.VirtualMachineNetworkInterfaceIPConfigurationProperties{
-					Primary: to.Ptr(false), Subnet: subnet, PrivateIPAddressVersion: to.Ptr(armcompute.IPVersionsIPv4),
-				},
-			})
-		}
-	}
-	nic := &armcompute.VirtualMachineNetworkInterfaceConfigurationProperties{
-		Primary:                     to.Ptr(true),
-		DeleteOption:                to.Ptr(armcompute.DeleteOptionsDelete),
-		EnableAcceleratedNetworking: to.Ptr(s.AcceleratedNet),
-		EnableIPForwarding:          to.Ptr(false),
-		IPConfigurations:            ips,
-	}
-	if !managedVnet(cfg) && n.securityGroupID != "" {
-		nic.NetworkSecurityGroup = &armcompute.SubResource{ID: to.Ptr(n.securityGroupID)}
-	}
-	tags, _ := tagsFor(o, cfg) // build has checked them
-	return &armcompute.NetworkProfile{
-		NetworkAPIVersion: to.Ptr(armcompute.NetworkAPIVersionTwoThousandTwentyTwo1101),
-		NetworkInterfaceConfigurations: []*armcompute.VirtualMachineNetworkInterfaceConfiguration{{
-			Name: to.Ptr(name), Properties: nic, Tags: pointers(tags),
-		}},
-	}
-}
-
-// nodeSubnetIPs reports whether pods get addresses of the node's own subnet (Azure CNI without overlay).
-func nodeSubnetIPs(n Network) bool { return n.Plugin == pluginAzure && n.Mode == "" }
-
 func security(class *model.AzureClass) *armcompute.SecurityProfile {
 	p := &armcompute.SecurityProfile{}
 	if class.EncryptionAtHost {
@@ -179,12 +136,4 @@ func security(class *model.AzureClass) *armcompute.SecurityProfile {
 		return nil
 	}
 	return p
-}
-
-func references(ids []string) []*armcompute.SubResource {
-	var out []*armcompute.SubResource
-	for _, id := range slices.Sorted(slices.Values(ids)) {
-		out = append(out, &armcompute.SubResource{ID: to.Ptr(id)})
-	}
-	return out
 }

@@ -75,12 +75,16 @@ func suits(s SKU, class *model.AzureClass) bool {
 
 func instanceType(s SKU, m market, class *model.AzureClass, at place) model.InstanceType {
 	c := capacity(s, class, maxPodsOf(class, at.net), at.overhead)
+	either := map[string][]string{LabelAKSMode: {"system", "user"}}
+	if len(s.UltraZones) > 0 {
+		either[LabelUltraSSD] = []string{"true", "false"}
+	}
 	return model.InstanceType{
 		AttachLimits: attachLimits(s),
 		Name:         s.Name,
 		Family:       s.Family,
 		Labels:       sizeLabels(s, class, at),
-		Either:       map[string][]string{LabelAKSMode: {"system", "user"}},
+		Either:       either,
 		Capacity:     c,
 		Allocatable:  allocatable(s, c),
 		Offerings:    offerings(s, m, at),
@@ -120,7 +124,7 @@ func sizeLabels(s SKU, class *model.AzureClass, at place) map[string]string {
 		LabelAKSOSSKU:           osSKU(class),
 		LabelGPUCount:           strconv.FormatInt(s.GPUs, 10),
 	}
-	if at.clusterLabel != "" {
+	if at.clusterLabel != "" && labelValue.takes(at.clusterLabel) { // a group may be called "_x"; no label may
 		l[LabelAKSCluster] = at.clusterLabel
 	}
 	if fips(class) {
@@ -153,7 +157,7 @@ func offerings(s SKU, m market, at place) []model.Offering {
 				Type: s.Name, Zone: zoneLabel(at.location, z), CapacityType: capacityType, Price: price,
 				Available: why == "", Unavailable: why,
 			}
-			o.Labels = offeringLabels(o)
+			o.Labels = offeringLabels(o, slices.Contains(s.UltraZones, z))
 			out = append(out, o)
 		}
 	}
@@ -164,9 +168,9 @@ func offerings(s SKU, m market, at place) []model.Offering {
 }
 
 // offeringLabels are the labels of one offering. Ultra disks must be switched on when a machine is made and cost a
-// reservation from then on, so a zone that could have them does not yet give every machine in it the label: it says
-// false everywhere, and who asks for true is refused, until an offering can leave the choice to its buyer.
-func offeringLabels(o model.Offering) map[string]string {
+// reservation from then on: where they can be had, the type leaves the choice to the buyer (Either), and a machine has
+// them only if its claim asks; elsewhere the offering says false.
+func offeringLabels(o model.Offering, ultra bool) map[string]string {
 	scope, priority := zonal, regularWord
 	if o.Zone == regionalZone {
 		scope = regional
@@ -174,14 +178,17 @@ func offeringLabels(o model.Offering) map[string]string {
 	if o.CapacityType == model.Spot {
 		priority = spotWord
 	}
-	return map[string]string{
+	out := map[string]string{
 		model.LabelZone:          o.Zone,
 		model.LabelCapacityType:  o.CapacityType,
 		LabelPlacementScope:      scope,
 		LabelAKSScaleSetPriority: priority,
 		LabelAKSPriority:         priority,
-		LabelUltraSSD:            "false",
 	}
+	if !ultra {
+		out[LabelUltraSSD] = "false"
+	}
+	return out
 }
 
 // blocked says why the subscription may not have one more machine of the size, "" when it may as far as we know.

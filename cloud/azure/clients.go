@@ -42,6 +42,7 @@ type clients struct {
 	vnets      *armnetwork.VirtualNetworksClient
 	graph      *armresourcegraph.Client
 	prices     *http.Client
+	reads      *budget
 }
 
 func (c Config) cloud() azcloud.Configuration {
@@ -124,6 +125,8 @@ func (s shortLived) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 
 func newClients(c Config, cred azcore.TokenCredential) (clients, error) {
 	opts := &arm.ClientOptions{ClientOptions: c.clientOptions(), DisableRPRegistration: true}
+	reads := newBudget(c.Now)
+	opts.PerRetryPolicies = append(opts.PerRetryPolicies, reads)
 	cred = shortLived{cred, c.Now}
 	compute, err := armcompute.NewClientFactory(c.SubscriptionID, cred, opts)
 	if err != nil {
@@ -148,6 +151,6 @@ func newClients(c Config, cred azcore.TokenCredential) (clients, error) {
 		nics: network.NewInterfacesClient(), subnets: network.NewSubnetsClient(),
 		balancers: network.NewLoadBalancersClient(), groups: network.NewSecurityGroupsClient(),
 		vnets: network.NewVirtualNetworksClient(),
-		graph: graph, prices: prices,
+		graph: graph, prices: prices, reads: reads,
 	}, nil
 }

@@ -78,7 +78,10 @@ type site struct {
 	class model.Class
 }
 
-const testVersion = "1.37.1"
+const (
+	testVersion = "1.37.1"
+	testKey     = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE+nq7TgN4D4A1BOCcIYGb40IvZaR5AgmiNRM3juUFuv lab" // its private half was thrown away
+)
 
 func newSite(t *testing.T, k arm.Knobs) *site {
 	t.Helper()
@@ -87,6 +90,28 @@ func newSite(t *testing.T, k arm.Knobs) *site {
 
 // newSiteOver puts wrap between the driver and the network.
 func newSiteOver(t *testing.T, k arm.Knobs, wrap func(http.RoundTripper) http.RoundTripper) *site {
+	t.Helper()
+	return newSiteOf(t, way{}, k, wrap)
+}
+
+// way is how the driver asks for machines; the zero value is the default.
+type way struct{ interfaces, create string }
+
+// ways are all of them.
+func ways() []way {
+	var out []way
+	for _, i := range []string{azure.InterfacesInline, azure.InterfacesSeparate} {
+		for _, c := range []string{azure.IfNoneMatch, azure.GetFirst} {
+			out = append(out, way{i, c})
+		}
+	}
+	return out
+}
+
+func (w way) String() string { return w.interfaces + "/" + w.create }
+
+// newSiteOf makes a site whose driver asks in the given way.
+func newSiteOf(t *testing.T, w way, k arm.Knobs, wrap func(http.RoundTripper) http.RoundTripper) *site {
 	t.Helper()
 	s := &site{clock: newClock()}
 	var err error
@@ -106,7 +131,7 @@ func newSiteOver(t *testing.T, k arm.Knobs, wrap func(http.RoundTripper) http.Ro
 		SubscriptionID: c.Subscription, TenantID: c.Tenant, ClientID: "client", FederatedTokenFile: token, Location: c.Location,
 		NodeResourceGroup: c.NodeResourceGroup, ClusterName: c.ClusterName, SubnetID: c.SubnetID, VnetGUID: c.VNetGUID,
 		Network:      azure.Network{Plugin: "azure", Mode: "overlay", Dataplane: "cilium"},
-		SSHPublicKey: "ssh-rsa AAAAB3NzaC1yc2E lab", MemoryOverheadPercent: 0.075, BillingExtension: true,
+		SSHPublicKey: testKey, MemoryOverheadPercent: 0.075, BillingExtension: true, NetworkInterfaces: w.interfaces, MachineCreate: w.create,
 		Endpoints: azure.Endpoints{ResourceManager: srv.URL, AuthorityHost: srv.URL + "/", Audience: srv.URL, RetailPrices: srv.URL},
 		Transport: client, Version: "test", Now: s.clock.Now,
 	}, nil)
@@ -161,8 +186,9 @@ func (s *site) left() []string {
 	return out
 }
 
-func world(t *testing.T) cloudtest.World {
-	s := newSite(t, arm.Knobs{CreateTime: arm.Duration(20 * time.Second), FailTime: arm.Duration(10 * time.Second), DeleteTime: arm.Duration(15 * time.Second)})
+func world(t *testing.T, how way) cloudtest.World {
+	s := newSiteOf(t, how, arm.Knobs{CreateTime: arm.Duration(20 * time.Second), FailTime: arm.Duration(10 * time.Second), DeleteTime: arm.Duration(15 * time.Second)},
+		func(r http.RoundTripper) http.RoundTripper { return r })
 	return cloudtest.World{
 		Fleet: s.fleet, Class: s.class, KubernetesVersion: testVersion,
 		Cluster: model.Cluster{Endpoint: "https://lab.example", CA: []byte("PEM"), Version: testVersion},
@@ -174,6 +200,16 @@ func world(t *testing.T) cloudtest.World {
 			s.turn(t, func(k *arm.Knobs) {
 				k.Capacity = append(k.Capacity, arm.Capacity{Size: key.Type, Zone: zone, CapacityType: key.CapacityType, Sync: when == cloudtest.AtOnce})
 			})
+		},
+		Refuse: func(typ, reason string) {
+			s.turn(t, func(k *arm.Knobs) {
+				k.Failures = append(k.Failures, arm.Failure{Count: 1000, Size: typ, Code: reason, Status: http.StatusConflict})
+			})
+		},
+		SwitchOff: func(t *testing.T, id string) {
+			if err := s.cloud.Deallocate(id[strings.LastIndexByte(id, '/')+1:]); err != nil {
+				t.Fatal(err)
+			}
 		},
 		Throttle: func(after time.Duration) {
 			s.turn(t, func(k *arm.Knobs) {
@@ -188,5 +224,11 @@ func world(t *testing.T) cloudtest.World {
 	}
 }
 
-// The driver over an emulated Azure sits the exam that every cloud sits.
-func TestExam(t *testing.T) { cloudtest.Run(t, world) }
+// The driver over an emulated Azure sits the exam that every cloud sits, in every way in which it can ask for machines.
+func TestExam(t *testing.T) {
+	for _, w := range ways() {
+		t.Run(w.String(), func(t *testing.T) {
+			cloudtest.Run(t, func(t *testing.T) cloudtest.World { return world(t, w) })
+		})
+	}
+}

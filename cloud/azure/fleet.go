@@ -93,6 +93,9 @@ func New(cfg Config, cred azcore.TokenCredential) (*Fleet, error) {
 		catalogs: map[model.ClassRef]madeCatalog{}, images: map[imageKey]*known[[]model.Image]{},
 		billed: map[string]time.Time{},
 	}
+	if ours := reservedIn(cfg.AdditionalTags); len(ours) > 0 {
+		cfg.Log.Info("these tags are the controller's own; the values given for them are ignored", "tags", ours)
+	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil
 }

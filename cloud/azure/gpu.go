@@ -64,3 +64,53 @@ func (g gpu) fits(family, mode string) bool {
 	}
 	return false
 }
+
+// driverInfo names the NVIDIA driver that the image installs: the container image aks-gpu-KIND:VERSION-SUFFIX. The zero
+// value is no driver.
+type driverInfo struct {
+	kind, version, suffix string
+	// fabric says that the cards are joined by NVSwitch: nothing can use them before the fabric manager runs.
+	fabric bool
+}
+
+// Suffixes of the driver images' tags. A tag without its suffix does not exist, and the machine never joins.
+// Source: the GPU component versions that AgentBaker publishes (August 2026).
+const (
+	suffixCUDA    = "20260629214430"
+	suffixGRID    = "20260522192315"
+	suffixGRIDv20 = "20260609172331"
+)
+
+// gpuDriverFor is the driver for a size; none when the image installs none. A10 is always "converged": it takes the GRID
+// driver in compute sizes (NC) as in graphics sizes (NV). Source: AgentBaker's table of sizes and driver types.
+func gpuDriverFor(s SKU, mode string) driverInfo {
+	g, ok := gpuOf(s.Size)
+	if !ok || s.GPUs == 0 || mode == gpuNone || !g.driver {
+		return driverInfo{}
+	}
+	d := driverInfo{kind: "cuda-lts", version: "580.159.04", suffix: suffixCUDA, fabric: nvSwitch(s.Size)}
+	switch {
+	case strings.HasSuffix(s.Size.Accelerator, "RTXPRO6000BSE"):
+		d.kind, d.version, d.suffix = "grid-v20", "595.58.03", suffixGRIDv20
+	case s.Size.Accelerator == "A10":
+		d.kind, d.version, d.suffix = "grid", "570.211.01", suffixGRID
+	case s.Size.Subfamily == "C" && s.Size.Version == "" && s.Size.Accelerator == "": // K80
+		d.kind, d.version, d.suffix = "cuda", "470.82.01", suffixCUDA
+	}
+	return d
+}
+
+// nvSwitch: the ND sizes of A100, H100 and H200 hold a whole board whose cards meet over NVSwitch. V100 boards (ND v2)
+// wire them card to card, GB200 and GB300 are switched outside the machine, and NC sizes hold cards that do not meet.
+func nvSwitch(s Size) bool {
+	if s.Family != "N" || s.Subfamily != "D" {
+		return false
+	}
+	switch s.Accelerator {
+	case "A100", "H100", "H200":
+		return true
+	case "":
+		return s.Version == "4" || s.Version == "5" // ND96asr_v4, ND96isr_v5: named without their accelerator
+	}
+	return false
+}

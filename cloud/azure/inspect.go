@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ const (
 	reasonSubnetUnknown   = "SubnetUnknownError"
 	reasonVersionMissing  = "KubernetesVersionUnknown"
 	reasonFieldsIgnored   = "SomeFieldsIgnored"
+	reasonTagsInvalid     = "TagsInvalid"
+	reasonFieldsInvalid   = "SomeFieldsInvalid"
 	reasonLocalDNSIgnored = "NotActedOn"
 	maxImageVersions      = 5000 // of one definition; galleries hold a few hundred
 	maxImageCaches        = 64
@@ -52,7 +55,7 @@ func (f *Fleet) Inspect(ctx context.Context, class model.Class, version string) 
 	if err != nil {
 		return cloud.Report{}, err
 	}
-	r.Conditions = []model.Condition{ready, versionCondition(version), subnet, validation(class.Azure), localDNS(class.Azure)}
+	r.Conditions = []model.Condition{ready, versionCondition(version), subnet, validation(class.Azure, f.cfg), localDNS(class.Azure)}
 	for i := range r.Conditions {
 		r.Conditions[i].ObservedGeneration = class.Generation
 	}
@@ -75,21 +78,44 @@ func versionCondition(version string) model.Condition {
 	return isTrue(model.KubernetesVersionReady)
 }
 
-// validation says which fields of the class are set and not acted on. That does not make the class unusable: it stays
-// True, and the reason and the message tell.
-func validation(class *model.AzureClass) model.Condition {
+// validation says what is wrong with the class: no machine can be made of such a class, nor of one whose tags no machine
+// can carry. Fields that are set and not acted on do not make it unusable: the condition stays True, and the reason and
+// the message tell.
+func validation(class *model.AzureClass, cfg Config) model.Condition {
+	if bad := problemsOf(class); len(bad) > 0 {
+		return isFalse(model.ValidationSucceeded, reasonFieldsInvalid, "%s", strings.Join(bad, "; "))
+	}
+	if bad := badTags(people(cfg.AdditionalTags, class.Tags), maxTags-ownTags); len(bad) > 0 {
+		return isFalse(model.ValidationSucceeded, reasonTagsInvalid, "spec.tags (with those of --additional-tags): %s", strings.Join(bad, "; "))
+	}
 	c := isTrue(model.ValidationSucceeded)
+	var words []string
 	if len(class.Ignored) > 0 {
-		c.Reason = reasonFieldsIgnored
-		c.Message = "these fields are set but this controller does not act on them: " + strings.Join(class.Ignored, ", ")
+		words = append(words, "these fields are set but this controller does not act on them: "+strings.Join(class.Ignored, ", "))
+	}
+	if ours := reservedIn(class.Tags); len(ours) > 0 {
+		words = append(words, "these tags are the controller's own, the class' values for them are ignored: "+strings.Join(ours, ", "))
+	}
+	if len(words) > 0 {
+		c.Reason, c.Message = reasonFieldsIgnored, strings.Join(words, "; ")
 	}
 	return c
+}
+
+func reservedIn(tags map[string]string) []string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		if reserved(tagKey(k)) {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 func localDNS(class *model.AzureClass) model.Condition {
 	c := isTrue(model.LocalDNSReady)
 	if localDNSOn(class) {
-		c.Reason, c.Message = reasonLocalDNSIgnored, "machines are chosen and labelled for local DNS, but it is not set up on them"
+		c.Reason, c.Message = reasonLocalDNSIgnored, "machines are chosen for local DNS, but it is not set up on them; they are labelled "+labelLocalDNS+"=disabled"
 	}
 	return c
 }
@@ -196,8 +222,11 @@ func (f *Fleet) inspectSubnet(ctx context.Context, class *model.AzureClass) (mod
 	want, ok := parseSubnetID(id)
 	own, _ := parseSubnetID(f.cfg.SubnetID)
 	switch {
-	case !ok:
+	case !ok || !takesSubnet(want):
 		return isFalse(typ, reasonSubnetInvalid, "vnetSubnetID %q is not the id of a subnet", id), nil
+	case isOverlay(f.cfg.Network) && !labelValue.takes(want.Name):
+		// Machines of an overlay network carry it as a label, and a kubelet exits at a label that is not valid.
+		return isFalse(typ, reasonSubnetInvalid, "subnet %q cannot be used with an overlay network: its name %s", want.Name, labelValue.say), nil
 	case want.vnetID() != own.vnetID():
 		return isFalse(typ, reasonSubnetInvalid, "subnet %s is not in the cluster's virtual network %s of resource group %s", id, own.Vnet, own.ResourceGroup), nil
 	case managedVnet(f.cfg) && !strings.EqualFold(want.Name, own.Name):

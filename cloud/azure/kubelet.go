@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/model"
@@ -14,6 +16,9 @@ import (
 
 // defaultDNS is AKS' default cluster IP of the DNS service.
 const defaultDNS = "10.0.0.10"
+
+// defaultCFSPeriod is the kubelet's own period of CPU limits.
+const defaultCFSPeriod = 100 * time.Millisecond
 
 // kubeletFlags are the flags of the machine's kubelet, "--k=v" sorted. Values follow AKS' node images: webhook
 // authentication, rotated client certificates, an out-of-tree cloud provider, and the reservations on which
@@ -32,8 +37,6 @@ func kubeletFlags(o cloud.Order, s SKU, net Network) []string {
 		"enforce-node-allocatable":          "pods",
 		"event-qps":                         "0",
 		"eviction-hard":                     fmt.Sprintf("memory.available<%dMi", evictionMi),
-		"image-gc-high-threshold":           "85",
-		"image-gc-low-threshold":            "80",
 		"kube-reserved":                     fmt.Sprintf("cpu=%dm,memory=%dMi", kubeReservedMilliCPU(s.CPUs), kubeReservedMi(s.MemoryGiB)),
 		"max-pods":                          strconv.FormatInt(maxPodsOf(o.Class.Azure, net), 10),
 		"node-status-update-frequency":      "10s",
@@ -63,7 +66,7 @@ func kubeletFlags(o cloud.Order, s SKU, net Network) []string {
 		f["image-credential-provider-config"] = "/var/lib/kubelet/credential-provider-config.yaml"
 		f["image-credential-provider-bin-dir"] = "/var/lib/kubelet/credential-provider"
 	}
-	classFlags(f, o.Class.Azure.Kubelet)
+	classFlags(f, o.Class.Azure.Kubelet, o.Cluster.Version)
 	out := make([]string, 0, len(f))
 	for _, k := range slices.Sorted(maps.Keys(f)) {
 		if f[k] != "" {
@@ -73,28 +76,30 @@ func kubeletFlags(o cloud.Order, s SKU, net Network) []string {
 	return out
 }
 
-// classFlags lets the class speak: a field that is unset changes nothing.
-func classFlags(f map[string]string, k model.AzureKubelet) {
+// classFlags lets the class speak: a field that is unset changes nothing, and one that is set changes the flags that are
+// named after it. The class has passed problemsOf.
+func classFlags(f map[string]string, k model.AzureKubelet, version string) {
 	set := func(name, value string) {
 		if value != "" {
 			f[name] = value
 		}
 	}
+	low, high := imageGC(k)
+	f["image-gc-low-threshold"], f["image-gc-high-threshold"] = strconv.Itoa(int(low)), strconv.Itoa(int(high))
 	set("cpu-manager-policy", k.CPUManagerPolicy)
 	set("topology-manager-policy", k.TopologyManagerPolicy)
 	set("allowed-unsafe-sysctls", strings.Join(slices.Sorted(slices.Values(k.AllowedUnsafeSysctls)), ","))
-	set("container-log-max-size", k.ContainerLogMaxSize)
+	set("container-log-max-size", logSize(k.ContainerLogMaxSize))
 	if k.CPUCFSQuota != nil {
 		f["cpu-cfs-quota"] = strconv.FormatBool(*k.CPUCFSQuota)
 	}
-	if k.CPUCFSQuotaPeriod != nil {
-		f["cpu-cfs-quota-period"] = k.CPUCFSQuotaPeriod.String()
-	}
-	if k.ImageGCHighThresholdPercent != nil {
-		f["image-gc-high-threshold"] = strconv.Itoa(int(*k.ImageGCHighThresholdPercent))
-	}
-	if k.ImageGCLowThresholdPercent != nil {
-		f["image-gc-low-threshold"] = strconv.Itoa(int(*k.ImageGCLowThresholdPercent))
+	if p := k.CPUCFSQuotaPeriod; p != nil {
+		f["cpu-cfs-quota-period"] = p.String()
+		// Before 1.36 the kubelet exits at any other period unless its gate is on; from 1.40 on the gate has no name.
+		// Source: pkg/features of Kubernetes.
+		if *p != defaultCFSPeriod && !atLeast(version, 1, 36) {
+			f["feature-gates"] = "CustomCPUCFSQuotaPeriod=true"
+		}
 	}
 	if k.ContainerLogMaxFiles != nil {
 		f["container-log-max-files"] = strconv.Itoa(int(*k.ContainerLogMaxFiles))
@@ -114,6 +119,13 @@ func dnsIP(o cloud.Order, net Network) string {
 	return defaultDNS
 }
 
+func isOverlay(n Network) bool { return n.Plugin == pluginAzure && n.Mode == modeOverlay }
+
+func isIP(v string) bool {
+	_, err := netip.ParseAddr(v)
+	return err == nil
+}
+
 // taintFlag prints "key=value:Effect,…" sorted, one taint for each key and effect: the kubelet refuses a second.
 func taintFlag(taints []model.Taint) string {
 	list := slices.SortedFunc(slices.Values(taints), func(a, b model.Taint) int {
@@ -129,7 +141,7 @@ func taintFlag(taints []model.Taint) string {
 
 // nodeLabels are the labels with which the machine registers: the order's, those that tell AKS' own components what
 // kind of node this is, less the ones a kubelet may not give itself.
-func nodeLabels(o cloud.Order, cfg Config) map[string]string {
+func nodeLabels(o cloud.Order, s SKU, cfg Config) map[string]string {
 	class := o.Class.Azure
 	out := map[string]string{}
 	for k, v := range o.Labels {
@@ -140,23 +152,22 @@ func nodeLabels(o cloud.Order, cfg Config) map[string]string {
 	out[labelRole] = "agent"
 	out[model.LabelDoNotSyncTaints] = "true"
 	out[labelOSSKURequested] = imageFamily(class)
-	out[labelOSSKUEffective] = resolveFamily(class, class.FIPSMode, o.Cluster.Version)
+	out[labelOSSKUEffective] = effectiveOS(o, s)
 	if cfg.KubeletIdentityClientID != "" {
 		out[labelKubeletIdentity] = cfg.KubeletIdentityClientID
 	}
-	if class.LocalDNSMode != "" {
-		out[labelLocalDNS] = map[bool]string{true: "enabled", false: "disabled"}[localDNSOn(class)]
-	}
-	if class.ArtifactStreaming {
-		out[labelArtifactStreaming] = "true"
-	}
+	// Labels say what a machine has, not what its class asks for. Neither local DNS nor artifact streaming is set up here;
+	// AKS says so of local DNS, and has no word for a machine without streaming.
+	out[labelLocalDNS] = "disabled"
 	if fips(class) {
 		out[LabelAKSFIPS] = "true"
 	}
-	if cfg.Network.Plugin == pluginAzure && cfg.Network.Mode == modeOverlay {
+	if isOverlay(cfg.Network) {
 		subnet, _ := parseSubnetID(subnetOf(class, cfg))
 		out[labelNetworkSubnet] = subnet.Name
-		out[labelVnetGUID] = cfg.VnetGUID
+		if cfg.VnetGUID != "" {
+			out[labelVnetGUID] = cfg.VnetGUID
+		}
 		out[labelCNIOverlay] = "true"
 		out[labelPodNetworkType] = modeOverlay
 		if atLeast(o.Cluster.Version, 1, 34) {
@@ -169,6 +180,21 @@ func nodeLabels(o cloud.Order, cfg Config) map[string]string {
 		out[labelEBPFDataplane] = dataplaneCilium
 	}
 	return out
+}
+
+// effectiveOS is the operating system that the machine boots: that of its image, which may be a version of Kubernetes
+// behind the cluster until the class is looked at again.
+func effectiveOS(o cloud.Order, s SKU) string {
+	class := o.Class.Azure
+	image, _ := chooseImage(o.Class.Images, s)
+	for _, os := range []string{ubuntu2004, ubuntu2204, ubuntu2404, azureLinux2, azureLinux3} {
+		for _, d := range definitionsOf(class, os) {
+			if strings.HasPrefix(image, imageID(d, "")) {
+				return os
+			}
+		}
+	}
+	return resolveFamily(class, class.FIPSMode, o.Cluster.Version)
 }
 
 // selfSettable reports whether a kubelet may set the label on its own node: names in kubernetes.io and k8s.io are

@@ -42,7 +42,6 @@ const (
 	labelStatelessCNI       = "kubernetes.azure.com/network-stateless-cni"
 	labelEBPFDataplane      = "kubernetes.azure.com/ebpf-dataplane"
 	labelLocalDNS           = "kubernetes.azure.com/localdns-state"
-	labelArtifactStreaming  = "kubernetes.azure.com/artifactstreaming-enabled"
 	resourceNvidia          = "nvidia.com/gpu"
 	resourceAMD             = "amd.com/gpu"
 	zonal, regional         = "zonal", "regional"

@@ -15,8 +15,9 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Launch implements cloud.Fleet: one PUT that must not find a machine of that name. The SDK's answer to a lost reply
-// is to ask again; if the first request had been accepted, the second meets the machine, and we return it.
+// Launch implements cloud.Fleet: one PUT that must not find a machine of that name, be it that Azure looks (If-None-Match), be it that we
+// did (GetFirst). The SDK's answer to a lost reply is to ask again; if the first request had been accepted, the second meets the machine,
+// and we return it.
 func (f *Fleet) Launch(ctx context.Context, o cloud.Order) (model.Instance, error) {
 	if o.Class.Azure == nil {
 		return model.Instance{}, cloud.Errorf(cloud.Invalid, "%s is not a class of Azure machines", o.Class.Ref)
@@ -29,19 +30,31 @@ func (f *Fleet) Launch(ctx context.Context, o cloud.Order) (model.Instance, erro
 	if err != nil {
 		return model.Instance{}, fmt.Errorf("launch %s: %w", name, err)
 	}
+	if f.cfg.MachineCreate == GetFirst {
+		if i, there, err := f.look(ctx, o, name); there || err != nil {
+			return i, err
+		}
+	}
 	err = f.put(ctx, o, s, name)
-	if staleReference(err) {
-		// A load balancer's pool was replaced since we looked. Look again, once.
+	if staleReference(err) || goneInterface(err) {
+		// A load balancer's pool was replaced, or the interface taken away, since we looked. Look again, once.
 		f.network.soon(f.cfg.Now(), 0)
 		err = f.put(ctx, o, s, name)
 	}
 	f.usages.soon(f.cfg.Now(), usagesSoon)
+	t := triedFor(o, s)
 	if taken(err) {
-		return f.existing(ctx, o, name)
+		i, there, why := f.existing(ctx, o, name)
+		if there || why != nil {
+			return i, why
+		}
 	}
 	if err != nil {
-		t := tried{offering: o.Offering.Key(), family: s.Family, cpu: s.CPUs * 1000}
-		return model.Instance{}, fmt.Errorf("launch %s: %w", name, missing(inWords(err, t)))
+		why := blaming(missing(inWords(err, t)), err, t)
+		if f.cfg.NetworkInterfaces == InterfacesSeparate && final(asError(why).Code) {
+			f.unplug(ctx, name)
+		}
+		return model.Instance{}, fmt.Errorf("launch %s: %w", name, why)
 	}
 	image, _ := chooseImage(o.Class.Images, s)
 	tags, _ := tagsFor(o, f.cfg) // put has checked them
@@ -51,7 +64,7 @@ func (f *Fleet) Launch(ctx context.Context, o cloud.Order) (model.Instance, erro
 	}, nil
 }
 
-// put sends the request and returns as soon as Azure accepted it.
+// put sends the request and returns as soon as Azure accepted it. An interface of its own is made before.
 func (f *Fleet) put(ctx context.Context, o cloud.Order, s SKU, name string) error {
 	n, err := f.network.get(ctx, f.cfg.Now, f.askNetwork)
 	if err != nil {
@@ -65,10 +78,18 @@ func (f *Fleet) put(ctx context.Context, o cloud.Order, s SKU, name string) erro
 	if err != nil {
 		return err
 	}
+	if cfg.NetworkInterfaces == InterfacesSeparate {
+		if err := f.plug(ctx, name, cardOf(o, s, cfg, n).alone(cfg, name, vm.Tags)); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	_, err = f.api.vms.BeginCreateOrUpdate(ctx, f.cfg.NodeResourceGroup, name, vm,
-		&armcompute.VirtualMachinesClientBeginCreateOrUpdateOptions{IfNoneMatch: to.Ptr("*")})
+	var opts armcompute.VirtualMachinesClientBeginCreateOrUpdateOptions
+	if cfg.MachineCreate != GetFirst {
+		opts.IfNoneMatch = to.Ptr("*")
+	}
+	_, err = f.api.vms.BeginCreateOrUpdate(ctx, f.cfg.NodeResourceGroup, name, vm, &opts)
 	return err
 }
 
@@ -86,51 +107,58 @@ func (f *Fleet) sku(ctx context.Context, name string) (SKU, error) {
 			return s, nil
 		}
 	}
-	return SKU{}, cloud.Errorf(cloud.Invalid, "size %q is not sold to nodes in %s", name, f.cfg.Location)
+	e := cloud.Errorf(cloud.Refused, "size %q is not sold to nodes in %s", name, f.cfg.Location)
+	e.Scope = cloud.Scope{Type: name}
+	return SKU{}, e
 }
 
-// existing returns the machine that has the order's name already. It must have been bought for the same claim; a
-// machine of an older installation, which knows no claims, must belong to the same pool.
-func (f *Fleet) existing(ctx context.Context, o cloud.Order, name string) (model.Instance, error) {
+// existing returns the machine that has the order's name already, and whether there is one: Azure uses the same codes for other refusals.
+func (f *Fleet) existing(ctx context.Context, o cloud.Order, name string) (model.Instance, bool, error) {
+	i, there, err := f.look(ctx, o, name)
+	if e := asError(err); err != nil && !there && e.Code != cloud.Throttled {
+		return i, false, &cloud.Error{Code: cloud.Unknown, Reason: e.Reason, Err: err} // it may be ours
+	}
+	return i, there, err
+}
+
+// look returns the machine that has the order's name, and whether there is one. It must have been bought for the same claim; a machine of
+// an older installation, which knows no claims, must belong to the same pool.
+func (f *Fleet) look(ctx context.Context, o cloud.Order, name string) (model.Instance, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	got, err := f.api.vms.Get(ctx, f.cfg.NodeResourceGroup, name, nil)
-	if err != nil {
-		return model.Instance{}, fmt.Errorf("get machine %s, which exists: %w", name, gone(inWords(err, tried{})))
+	i, _, err := f.view(ctx, name)
+	if is404(err) {
+		return model.Instance{}, false, nil
 	}
-	i := f.instance(&got.VirtualMachine)
-	if i.State == model.Failed {
-		if i = f.explain(ctx, i); i.Name == "" {
-			return i, cloud.Errorf(cloud.Unknown, "launch %s: a failed machine of that name is just going away", name)
-		}
+	if err != nil {
+		return model.Instance{}, false, fmt.Errorf("look for machine %s: %w", name, inWords(err, tried{}))
 	}
 	switch {
 	case !ours(i.Tags, f.cfg.ClusterName):
 	case i.Tags[TagClaim] == "" && i.Pool == o.Pool:
-		return i, nil
+		return i, true, nil
 	case i.Claim == o.Claim && (i.ClaimUID == o.ClaimUID || i.ClaimUID == "" || o.ClaimUID == ""):
-		return i, nil
+		return i, true, nil
 	}
-	return model.Instance{}, cloud.Errorf(cloud.Invalid, "launch %s: a machine of that name exists, but it was not bought for this claim (claim %q, uid %q)",
+	return model.Instance{}, true, cloud.Errorf(cloud.Invalid, "launch %s: a machine of that name exists, but it was not bought for this claim (claim %q, uid %q)",
 		name, i.Tags[TagClaim], i.ClaimUID)
 }
 
 // missing: nothing that we create can be not found, so the order names something that does not exist.
 func missing(err error) error {
-	var e *cloud.Error
-	if errors.As(err, &e) && e.Code == cloud.NotFound {
-		return &cloud.Error{Code: cloud.Invalid, Reason: e.Reason, Err: e.Err}
+	if e := asError(err); e.Code == cloud.NotFound {
+		return &cloud.Error{Code: cloud.Invalid, Scope: e.Scope, Reason: e.Reason, Err: e.Err}
 	}
 	return err
 }
 
-// gone: a machine that met our PUT and is not there a moment later is being deleted; asking again helps.
-func gone(err error) error {
+// asError returns the cloud's error in err; one without a code when there is none.
+func asError(err error) *cloud.Error {
 	var e *cloud.Error
-	if errors.As(err, &e) && e.Code == cloud.NotFound {
-		return &cloud.Error{Code: cloud.Unknown, Reason: e.Reason, Err: e.Err}
+	if errors.As(err, &e) {
+		return e
 	}
-	return err
+	return &cloud.Error{Err: err}
 }
 
 // taken reports whether Azure refused because there is a machine of that name.
@@ -144,6 +172,9 @@ func taken(err error) bool {
 	}
 	if r.StatusCode != http.StatusConflict {
 		return false
+	}
+	if strings.Contains(strings.ToLower(messageOf(r)), "marked for deletion") {
+		return true
 	}
 	switch r.ErrorCode {
 	// What Azure says when a machine of the name exists, is being made or changed, or is on its way out.
@@ -210,7 +241,7 @@ func (f *Fleet) sweep(ctx context.Context, name string) error {
 			continue // somebody else's, under a name that we would have used
 		}
 		left = true
-		if err := f.deleteStray(ctx, kind, name); err != nil && !is404(err) && !reserved(err) {
+		if err := f.deleteStray(ctx, kind, name); err != nil && !is404(err) && !kept(err) {
 			return fmt.Errorf("terminate %s: delete its %s: %w", name, kind, inWords(err, tried{}))
 		}
 	}
@@ -220,8 +251,8 @@ func (f *Fleet) sweep(ctx context.Context, name string) error {
 	return cloud.Errorf(cloud.NotFound, "machine %s does not exist", name)
 }
 
-// reserved: Azure keeps an interface for a machine whose making failed, for about three minutes.
-func reserved(err error) bool {
+// kept: Azure keeps an interface for a machine whose making failed, for about three minutes.
+func kept(err error) bool {
 	var r *azcore.ResponseError
 	return errors.As(err, &r) && (r.ErrorCode == "NicReservedForAnotherVm" || r.ErrorCode == "NicInUse" || r.StatusCode == http.StatusConflict)
 }

@@ -33,6 +33,9 @@ const (
 func (f *Fleet) List(ctx context.Context) ([]model.Instance, error) {
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
+	if err := f.api.reads.hold(readAll); err != nil {
+		return nil, err
+	}
 	var vms []*armcompute.VirtualMachine
 	for pager := f.api.vms.NewListPager(f.cfg.NodeResourceGroup, nil); pager.More(); {
 		page, err := pager.NextPage(ctx)
@@ -61,6 +64,78 @@ func (f *Fleet) List(ctx context.Context) ([]model.Instance, error) {
 	out = slices.DeleteFunc(out, func(i model.Instance) bool { return i.Name == "" })
 	slices.SortFunc(out, func(a, b model.Instance) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// IDOf implements cloud.Fleet.
+func (f *Fleet) IDOf(claim string) string {
+	name, err := machineName(claim)
+	if err != nil {
+		return ""
+	}
+	return providerID(f.cfg, name)
+}
+
+// Get implements cloud.Fleet: one read with the instance view, in which the power state and the cause of a failure stand. A running
+// machine that lacks the billing extension is asked for it, as in List.
+func (f *Fleet) Get(ctx context.Context, id string) (model.Instance, error) {
+	name, err := nameOf(f.cfg, id)
+	if err != nil {
+		return model.Instance{}, err
+	}
+	if err := f.api.reads.hold(readOne); err != nil {
+		return model.Instance{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	i, vm, err := f.view(ctx, name)
+	switch {
+	case err != nil:
+		return model.Instance{}, fmt.Errorf("get machine %s: %w", name, inWords(err, tried{}))
+	case !ours(i.Tags, f.cfg.ClusterName):
+		return model.Instance{}, cloud.Errorf(cloud.NotFound, "machine %s was not bought by this cluster", name)
+	case i.State == model.Running && !hasBilling(vm):
+		f.bill(ctx, []model.Instance{i}, []int{0})
+	}
+	return i, nil
+}
+
+// view reads one machine with its instance view.
+func (f *Fleet) view(ctx context.Context, name string) (model.Instance, *armcompute.VirtualMachine, error) {
+	got, err := f.api.vms.Get(ctx, f.cfg.NodeResourceGroup, name,
+		&armcompute.VirtualMachinesClientGetOptions{Expand: to.Ptr(armcompute.InstanceViewTypesInstanceView)})
+	if err != nil {
+		return model.Instance{}, nil, err
+	}
+	i := f.instance(&got.VirtualMachine)
+	switch {
+	case i.State == model.Failed:
+		i = f.withCause(i, got.Properties)
+	case i.State == model.Running && switchedOff(got.Properties):
+		i.State = model.Stopped
+	}
+	return i, &got.VirtualMachine, nil
+}
+
+// switchedOff reads the power state. A machine whose hardware was given back, or is being given back, was switched off; one that is
+// merely stopped is so only when nothing else is being done to it, since a redeployment passes through that state. Source: "States and
+// billing status of Azure Virtual Machines".
+func switchedOff(p *armcompute.VirtualMachineProperties) bool {
+	if p == nil || p.InstanceView == nil {
+		return false
+	}
+	settled := strings.EqualFold(str(p.ProvisioningState), "succeeded")
+	for _, s := range p.InstanceView.Statuses {
+		if s == nil {
+			continue
+		}
+		switch strings.ToLower(str(s.Code)) {
+		case "powerstate/deallocated", "powerstate/deallocating":
+			return true
+		case "powerstate/stopped":
+			return settled
+		}
+	}
+	return false
 }
 
 // atMost calls f for every item, n at a time, and returns when all are done.
@@ -128,29 +203,31 @@ func stateOf(s string) model.InstanceState {
 func (f *Fleet) explain(ctx context.Context, i model.Instance) model.Instance {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	i.FailureCode, i.FailureText = string(cloud.Unknown), "the machine's provisioning failed"
-	got, err := f.api.vms.Get(ctx, f.cfg.NodeResourceGroup, i.Name,
-		&armcompute.VirtualMachinesClientGetOptions{Expand: to.Ptr(armcompute.InstanceViewTypesInstanceView)})
+	now, _, err := f.view(ctx, i.Name)
 	if is404(err) {
 		return model.Instance{}
 	}
 	if err != nil {
 		f.cfg.Log.Error(inWords(err, tried{}), "could not learn why a machine failed", "machine", i.Name)
+		i.FailureCode, i.FailureText = string(cloud.Unknown), provisioningFailed
 		return i
 	}
-	now := f.instance(&got.VirtualMachine)
-	if now.State != model.Failed {
-		return now
-	}
-	code, text := failureIn(got.Properties)
+	return now
+}
+
+const provisioningFailed = "the machine's provisioning failed"
+
+// withCause says of a failed machine why, as its instance view tells.
+func (f *Fleet) withCause(i model.Instance, p *armcompute.VirtualMachineProperties) model.Instance {
+	code, text := failureIn(p)
 	if strings.HasPrefix(strings.ToLower(code), "vmextension") {
 		// The machine itself is up; one of its extensions is not. That is no reason to throw it away.
-		i.State, i.FailureCode, i.FailureText = model.Running, "", ""
+		i.State = model.Running
 		return i
 	}
 	s := f.sizeKnown(i.Offering.Type)
 	e := classify(code, text, tried{offering: i.Offering, family: s.Family, cpu: s.CPUs * 1000})
-	i.FailureCode = string(e.Code)
+	i.FailureCode, i.FailureText = string(e.Code), provisioningFailed
 	if code != "" || text != "" {
 		i.FailureText = strings.TrimSpace(code + ": " + oneLine(text))
 	}

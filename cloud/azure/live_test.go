@@ -203,7 +203,7 @@ func TestABrokenExtensionIsNoReasonToThrowAMachineAway(t *testing.T) {
 	if l[0].State != model.Running || l[0].FailureCode != "" {
 		t.Errorf("extension broken: %s %s", l[0].State, l[0].FailureCode)
 	}
-	if l[1].State != model.Failed || l[1].FailureCode != string(cloud.Unknown) || !strings.Contains(l[1].FailureText, "OSProvisioningTimedOut") {
+	if l[1].State != model.Failed || l[1].FailureCode != string(cloud.Refused) || !strings.Contains(l[1].FailureText, "OSProvisioningTimedOut") {
 		t.Errorf("machine broken: %s %s %q", l[1].State, l[1].FailureCode, l[1].FailureText)
 	}
 }
@@ -397,4 +397,25 @@ func TestNewListsEverythingThatIsMissing(t *testing.T) {
 			t.Errorf("%v does not name the %s", err, want)
 		}
 	}
+}
+
+// The keys by which machines are known are given by people as well: the machine is still found and let go.
+func TestAMachineIsOursWhateverTagsPeopleGive(t *testing.T) {
+	s := newSite(t, arm.Knobs{})
+	tags := map[string]string{"a/b": "slash", "a_b": "plain"}
+	for _, k := range []string{azure.TagPool, azure.TagCluster, azure.TagClaim, azure.TagClaimUID, "karpenter.azure.com_aksmachine_nodeclaim"} {
+		tags[k], tags[strings.ToUpper(k)], tags[strings.ReplaceAll(k, "_", "/")] = "x", "y", "z"
+	}
+	o := s.order(t, "one")
+	class := *o.Class.Azure
+	class.Tags = tags
+	o.Class.Azure = &class
+	i := s.launch(t, o)
+	if l := s.list(t); len(l) != 1 || l[0].Claim != "one" || l[0].ClaimUID != "uid-one" || l[0].Pool != "default" {
+		t.Fatalf("listed %+v", l)
+	}
+	if err := s.fleet.Terminate(t.Context(), i.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.settle(t, func() bool { return len(s.list(t)) == 0 && len(s.left()) == 0 })
 }

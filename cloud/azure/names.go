@@ -2,8 +2,12 @@ package azure
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/model"
@@ -27,6 +31,8 @@ const (
 	maxName = 63
 	// Azure's own limits for tags.
 	maxTags, maxTagKey, maxTagValue = 50, 512, 256
+	badInTags                       = `<>%&\?/`
+	ownTags                         = 5 // of maxTags, what we set ourselves
 )
 
 // machineName is the name of the machine, its interface, its disk and its node.
@@ -38,30 +44,73 @@ func machineName(claim string) (string, error) {
 	return name, nil
 }
 
-// tagsFor are the tags of an order; later sources win: the installation's, the class', ours.
-func tagsFor(o cloud.Order, cfg Config) (map[string]string, error) {
-	out := map[string]string{}
-	add := func(tags map[string]string) {
-		for k, v := range tags {
-			out[strings.ReplaceAll(k, "/", "_")] = v
+// reserved are the tags that say whose a machine is. Nobody else may set them: ours win, and those that are not for machines like ours are
+// left out, in whatever case they are written, because Azure compares the names of tags without regard to case ("Use tags to organize your
+// Azure resources").
+func reserved(key string) bool {
+	_, ok := canonical(key)
+	return ok
+}
+
+// canonical returns our own spelling of a reserved key.
+func canonical(key string) (string, bool) {
+	for _, k := range []string{TagPool, TagCluster, TagBilling, TagClaim, TagClaimUID, tagMachine} {
+		if strings.EqualFold(k, key) {
+			return k, true
 		}
 	}
-	add(cfg.AdditionalTags)
-	add(o.Class.Azure.Tags)
-	add(map[string]string{TagCluster: cfg.ClusterName, TagBilling: "linux", TagClaim: o.Claim, TagClaimUID: o.ClaimUID})
-	delete(out, TagPool)
+	return key, false
+}
+
+// tagKey is a key as Azure takes it: it refuses the slash that labels have.
+func tagKey(key string) string { return strings.ReplaceAll(key, "/", "_") }
+
+// people merges tags that people gave; later sources win, whatever the case, and keep their spelling. Of keys of one source that become the
+// same, the last by name wins: a_b over a/b.
+func people(sources ...map[string]string) map[string]string {
+	out, spelled := map[string]string{}, map[string]string{}
+	for _, tags := range sources {
+		for _, from := range slices.Sorted(maps.Keys(tags)) {
+			k := tagKey(from)
+			if reserved(k) {
+				continue
+			}
+			delete(out, spelled[strings.ToLower(k)])
+			spelled[strings.ToLower(k)] = k
+			out[k] = tags[from]
+		}
+	}
+	return out
+}
+
+// tagsFor are the tags of an order; later sources win: the installation's, the class', ours.
+func tagsFor(o cloud.Order, cfg Config) (map[string]string, error) {
+	out := people(cfg.AdditionalTags, o.Class.Azure.Tags)
+	maps.Copy(out, map[string]string{TagCluster: cfg.ClusterName, TagBilling: "linux", TagClaim: o.Claim, TagClaimUID: o.ClaimUID})
 	if o.Pool != "" {
 		out[TagPool] = o.Pool
 	}
-	if len(out) > maxTags {
-		return nil, cloud.Errorf(cloud.Invalid, "%d tags, Azure takes %d", len(out), maxTags)
-	}
-	for k, v := range out {
-		if len(k) > maxTagKey || len(v) > maxTagValue {
-			return nil, cloud.Errorf(cloud.Invalid, "a tag is too long: keys have up to %d characters, values up to %d", maxTagKey, maxTagValue)
-		}
+	if bad := badTags(out, maxTags); len(bad) > 0 {
+		return nil, cloud.Errorf(cloud.Invalid, "%s", strings.Join(bad, "; "))
 	}
 	return out, nil
+}
+
+// badTags says what Azure would not take, in the order of the keys.
+func badTags(tags map[string]string, most int) []string {
+	var out []string
+	if len(tags) > most {
+		out = append(out, fmt.Sprintf("%d tags, Azure takes %d", len(tags), most))
+	}
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		switch {
+		case k == "" || utf8.RuneCountInString(k) > maxTagKey || utf8.RuneCountInString(tags[k]) > maxTagValue:
+			out = append(out, fmt.Sprintf("tag %.40q: keys have 1 to %d characters, values up to %d", k, maxTagKey, maxTagValue))
+		case strings.ContainsAny(k, badInTags) || strings.ContainsFunc(k, unicode.IsControl):
+			out = append(out, fmt.Sprintf("tag %.40q: keys have none of %s and no control characters", k, badInTags))
+		}
+	}
+	return out
 }
 
 // pointers turns tags into the form that the SDK wants.
@@ -73,11 +122,12 @@ func pointers(tags map[string]string) map[string]*string {
 	return out
 }
 
-// values undoes pointers.
+// values undoes pointers. Reserved keys get our own spelling, should somebody have written them anew in another.
 func values(tags map[string]*string) map[string]string {
 	out := make(map[string]string, len(tags))
-	for k, v := range tags {
-		out[k] = str(v)
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		own, _ := canonical(k)
+		out[own] = str(tags[k])
 	}
 	return out
 }

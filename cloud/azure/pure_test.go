@@ -53,6 +53,11 @@ func rawSKU(name string, words ...string) *armcompute.ResourceSKU {
 			r.Family = to.Ptr(value)
 		case "zones":
 			info.Zones = to.SliceOfPtrs(strings.Split(value, ",")...)
+		case "ultra":
+			info.ZoneDetails = append(info.ZoneDetails, &armcompute.ResourceSKUZoneDetails{
+				Name:         to.SliceOfPtrs(strings.Split(value, ",")...),
+				Capabilities: []*armcompute.ResourceSKUCapabilities{{Name: to.Ptr("UltraSSDAvailable"), Value: to.Ptr("True")}},
+			})
 		case "nozone":
 			r.Restrictions = append(r.Restrictions, &armcompute.ResourceSKURestrictions{
 				Type:            to.Ptr(armcompute.ResourceSKURestrictionsTypeZone),
@@ -214,7 +219,7 @@ func answer(t *testing.T, d *datadriven.TestData) string {
 		catalogText(&b, d, words)
 	case "classify":
 		classifyText(&b, d, words)
-	case "build", "bootstrap":
+	case "build", "bootstrap", "differs":
 		s := readSKUs(skusOf(d.Input), "eastus")[0]
 		cfg := testConfig()
 		if slices.Contains(words, "own-network") {
@@ -234,7 +239,27 @@ func answer(t *testing.T, d *datadriven.TestData) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if d.Cmd == "differs" {
+			return differsText(t, string(script))
+		}
 		return string(script)
+	case "drivers":
+		for _, s := range readSKUs(skusOf(d.Input), "eastus") {
+			g := gpuDriverFor(s, flag(words, "mode"))
+			if g == (driverInfo{}) {
+				fmt.Fprintf(&b, "%s: none\n", s.Name)
+				continue
+			}
+			fmt.Fprintf(&b, "%s: aks-gpu-%s:%s-%s", s.Name, g.kind, g.version, g.suffix)
+			if g.fabric {
+				b.WriteString(", fabric manager")
+			}
+			b.WriteString("\n")
+		}
+	case "arrives":
+		return arrivalText(t, words, readSKUs(skusOf(d.Input), "eastus")[0])
+	case "fleet":
+		return fleetText(t, words, readSKUs(skusOf(d.Input), "eastus"))
 	case "images":
 		class := classWith(words)
 		for _, def := range definitionsOf(class, resolveFamily(class, class.FIPSMode, flag(words, "version"))) {
@@ -245,6 +270,61 @@ func answer(t *testing.T, d *datadriven.TestData) string {
 	}
 	if b.Len() == 0 {
 		return "nothing\n"
+	}
+	return b.String()
+}
+
+// differsText lists the variables, flags and labels in which a machine's first boot differs from that of a plain one:
+// Standard_D2s_v5, Ubuntu, Kubernetes 1.37.1.
+func differsText(t *testing.T, script string) string {
+	parts := func(script string) map[string]string {
+		env, err := bashReads(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range []struct{ name, sep string }{{"KUBELET_FLAGS", " "}, {"KUBELET_NODE_LABELS", ","}} {
+			for _, p := range strings.Split(env[list.name], list.sep) {
+				k, v, _ := strings.Cut(p, "=")
+				env[list.name+" "+k] = v
+			}
+			delete(env, list.name)
+		}
+		for k, v := range env {
+			if text, err := base64.StdEncoding.DecodeString(v); err == nil && strings.HasSuffix(k, "_CONTENT") {
+				env[k] = fmt.Sprintf("%d bytes, nvidia %t", len(text), strings.Contains(string(text), "nvidia"))
+			}
+		}
+		return env
+	}
+	s := readSKUs(skusOf("Standard_D2s_v5"), "eastus")[0]
+	data, err := customData(testOrder(nil, s), s, testConfig(), testNetwork())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, other := parts(string(first)), parts(script)
+	keys := map[string]bool{}
+	for k := range base {
+		keys[k] = true
+	}
+	for k := range other {
+		keys[k] = true
+	}
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		was, had := base[k]
+		v, has := other[k]
+		switch {
+		case had && !has:
+			fmt.Fprintf(&b, "- %s\n", k)
+		case !had:
+			fmt.Fprintf(&b, "+ %s=%s\n", k, v)
+		case was != v:
+			fmt.Fprintf(&b, "  %s=%s\n", k, v)
+		}
 	}
 	return b.String()
 }
@@ -273,7 +353,8 @@ func catalogText(b *strings.Builder, d *datadriven.TestData, words []string) {
 			fmt.Fprintf(b, "  %s=%s\n", k, typ.Labels[k])
 		}
 		for _, o := range typ.Offerings {
-			fmt.Fprintf(b, "  %s %s %s ultra=%s %s=%s", o.Zone, o.CapacityType, o.Price, o.Labels[LabelUltraSSD], o.Labels[LabelPlacementScope], o.Labels[LabelAKSPriority])
+			ultra := o.Labels[LabelUltraSSD] + strings.Join(typ.Choices(o, LabelUltraSSD), "|")
+			fmt.Fprintf(b, "  %s %s %s ultra=%s %s=%s", o.Zone, o.CapacityType, o.Price, ultra, o.Labels[LabelPlacementScope], o.Labels[LabelAKSPriority])
 			if !o.Available {
 				fmt.Fprintf(b, " unavailable: %s", o.Unavailable)
 			}
@@ -418,7 +499,9 @@ func TestCustomDataIsDeterministic(t *testing.T) {
 		}
 	}
 	big := testOrder(nil, s)
-	big.Labels["huge"] = strings.Repeat("x", maxCustomData)
+	for i := range 1000 {
+		big.Labels[fmt.Sprintf("huge-%d", i)] = strings.Repeat("x", 63)
+	}
 	if _, err := customData(big, s, testConfig(), testNetwork()); cloud.CodeOf(err) != cloud.Invalid {
 		t.Errorf("custom data beyond the limit: %v, want %s", err, cloud.Invalid)
 	}

@@ -19,6 +19,8 @@ type SKU struct {
 	Arch         string // amd64 or arm64
 	Gen1, Gen2   bool   // Hyper-V generations it boots
 	Zones        []string
+	// UltraZones are the places that sell the size with ultra disks: zones, or regionalZone where a region has none.
+	UltraZones []string
 	// Forbidden says why the region may not sell it to us; "" = it may.
 	Forbidden string
 
@@ -78,6 +80,9 @@ func (s SKU) usable() bool {
 	return s.Gen1 || s.Gen2
 }
 
+// capUltra is said of a zone among its details, and of the size itself in regions without zones.
+const capUltra = "UltraSSDAvailable"
+
 func readSKU(r *armcompute.ResourceSKU, location string) (SKU, bool) {
 	size, ok := ParseSize(*r.Name)
 	if !ok {
@@ -112,8 +117,17 @@ func readSKU(r *armcompute.ResourceSKU, location string) (SKU, bool) {
 			continue
 		}
 		s.Zones = append(s.Zones, strs(l.Zones)...)
+		for _, z := range l.ZoneDetails {
+			if z != nil && capabilities(z.Capabilities).is(capUltra) {
+				s.UltraZones = append(s.UltraZones, strs(z.Name)...)
+			}
+		}
+	}
+	if len(s.Zones) == 0 && c.is(capUltra) {
+		s.UltraZones = append(s.UltraZones, regionalZone)
 	}
 	s.restrict(r.Restrictions, location)
+	s.UltraZones = slices.DeleteFunc(s.UltraZones, func(z string) bool { return z != regionalZone && !slices.Contains(s.Zones, z) })
 	slices.Sort(s.Zones)
 	s.Zones = slices.Compact(s.Zones)
 	return s, true

@@ -24,8 +24,8 @@ var _ cloud.Sweeper = (*Fleet)(nil)
 
 const maxGraphPages = 50 // of up to a thousand resources
 
-// Strays implements cloud.Sweeper: interfaces and disks with our tags that no machine holds. Machines bought by this
-// controller take both with them; an older installation, which made interfaces first, may have left some. The list
+// Strays implements cloud.Sweeper: interfaces and disks with our tags that no machine holds. Machines take both with them; an
+// interface that was made on its own is left when its machine was never asked for. The list
 // comes from Resource Graph, which lags behind by seconds to minutes: something new may be missing or look free,
 // something gone may still be listed. RemoveStray looks again before it acts.
 func (f *Fleet) Strays(ctx context.Context) ([]cloud.Stray, error) {
@@ -67,7 +67,8 @@ func (f *Fleet) readStrays(data any) []cloud.Stray {
 		tags := map[string]string{}
 		list, _ := row["tags"].(map[string]any)
 		for k, v := range list {
-			tags[k], _ = v.(string)
+			own, _ := canonical(k)
+			tags[own], _ = v.(string)
 		}
 		properties, _ := row["properties"].(map[string]any)
 		if text("managedBy") != "" || properties["virtualMachine"] != nil || !ours(tags, f.cfg.ClusterName) {
@@ -89,11 +90,10 @@ func (f *Fleet) readStrays(data any) []cloud.Stray {
 
 // strayID is the ARM id of an interface or a disk in the node resource group.
 func (f *Fleet) strayID(kind, name string) string {
-	path := "Microsoft.Network/networkInterfaces/"
-	if kind == strayDisk {
-		path = "Microsoft.Compute/disks/"
+	if kind == strayNIC {
+		return interfaceID(f.cfg, name)
 	}
-	return fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/%s%s", f.cfg.SubscriptionID, f.cfg.NodeResourceGroup, path, name)
+	return fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Compute/disks/%s", f.cfg.SubscriptionID, f.cfg.NodeResourceGroup, name)
 }
 
 // RemoveStray implements cloud.Sweeper; nil means asked. Invalid means that a machine holds it, that it was not bought

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,13 @@ type tried struct {
 	offering model.OfferingKey
 	family   string // quota family
 	cpu      int64  // thousandths of a core
+	// class and generation of what was ordered
+	class      model.ClassRef
+	generation int64
+}
+
+func triedFor(o cloud.Order, s SKU) tried {
+	return tried{offering: o.Offering.Key(), family: s.Family, cpu: s.CPUs * 1000, class: o.Class.Ref, generation: o.Class.Generation}
 }
 
 func (t tried) zonal() bool { return t.offering.Zone != regionalZone }
@@ -46,6 +54,7 @@ const (
 	believeAllocation   = time.Hour
 	believeSKUSpot      = time.Hour
 	believeSKU          = 23 * time.Hour
+	believeSpot         = time.Hour
 )
 
 // rules is the table of Azure's refusals; the first line that fits counts. Source: Azure's documentation of
@@ -54,6 +63,9 @@ func rules() []rule {
 	one := func(codes ...string) []string { return codes }
 	return []rule{
 		{one("OperationNotAllowed", "QuotaExceeded"), "LowPriorityCores", cloud.Quota, spotQuota},
+		{nil, "Total Regional Low-priority", cloud.Quota, spotQuota},
+		{nil, "Total Regional Spot", cloud.Quota, spotQuota},
+		{one("AzureSpotFeatureNotEnabledForSubscription"), "", cloud.Quota, spotQuota},
 		{one("OperationNotAllowed", "QuotaExceeded"), "Family Cores quota", cloud.Quota, nil}, // familyQuota reads the text
 		{one("OperationNotAllowed", "QuotaExceeded"), "Regional Cores quota", cloud.Quota, regionalQuota},
 		{nil, "exceeding approved Total Regional Cores quota", cloud.Quota, regionalQuota},
@@ -65,14 +77,42 @@ func rules() []rule {
 		{one("OverconstrainedZonalAllocationRequest"), "", cloud.NoCapacity, zoneOf(true)},
 		{one("OverconstrainedAllocationRequest"), "", cloud.NoCapacity, attempted(true)},
 		{one("TooManyRequests", "OperationNotAllowedByThrottling", "SubscriptionRequestsThrottled", "ResourceRequestsThrottled", "RateLimiting"), "", cloud.Throttled, nil},
-		{one("RequestDisallowedByPolicy", "AuthorizationFailed", "LinkedAuthorizationFailed", "AuthenticationFailed", "InvalidAuthenticationToken",
-			"InvalidAuthenticationTokenTenant", "ExpiredAuthenticationToken", "KeyVaultAccessForbidden", "ScopeLocked"), "", cloud.Denied, nil},
-		{one("SubnetIsFull", "InsufficientSubnetSize", "InvalidResourceReference", "InvalidParameter", "InvalidRequestFormat", "InvalidRequestContent",
-			"PropertyChangeNotAllowed", "ConflictingUserInput", "InvalidTemplateDeployment", "ImageNotFound", "GalleryImageNotFound", "PlatformImageNotFound",
-			"DiskEncryptionSetNotFound", "LinkedInvalidPropertyId", "InvalidSubscriptionId", "VMMarketplaceInvalidInput", "LocationNotAvailableForResourceType",
-			"TrustedLaunchNotSupported", "SecurityTypeNotSupported"), "", cloud.Invalid, nil},
-		{one("ResourceNotFound", "NotFound", "ResourceGroupNotFound", "ParentResourceNotFound"), "", cloud.NotFound, nil},
+		{one("AuthorizationFailed", "LinkedAuthorizationFailed", "AuthenticationFailed", "InvalidAuthenticationToken",
+			"InvalidAuthenticationTokenTenant", "ExpiredAuthenticationToken", "KeyVaultAccessForbidden", "ScopeLocked", "FailedIdentityOperation"),
+			"", cloud.Denied, wholeClass},
+		{one("SubnetIsFull", "InsufficientSubnetSize"), "", cloud.Quota, wholeClass},
+		{one("InvalidResourceReference", "InvalidRequestFormat", "InvalidRequestContent", "DiskEncryptionSetNotFound", "LinkedInvalidPropertyId",
+			"InvalidSubscriptionId", "VMMarketplaceInvalidInput", "LocationNotAvailableForResourceType"), "", cloud.Invalid, wholeClass},
+		{one("ResourceNotFound", "NotFound", "ResourceGroupNotFound", "ParentResourceNotFound"), "", cloud.NotFound, wholeClass},
+		// What is wrong with one size, zone or capacity type, by Azure's code or words. Policies commonly name the sizes that are allowed.
+		{one("InvalidAvailabilityZone", "AvailabilityZoneNotSupported", "ZoneNotAllowedForResource"), "", cloud.Refused, sizeInZone},
+		{nil, "hypervisor generation", cloud.Refused, sizeForClass},
+		{one("TrustedLaunchNotSupported", "SecurityTypeNotSupported", "RequestDisallowedByPolicy"), "", cloud.Refused, sizeForClass},
+		{nil, "spot virtual machine", cloud.Refused, sizeAsSpot},
 	}
+}
+
+// wholeClass: the refusal has nothing to do with the offering; whatever is ordered for the class is refused.
+func wholeClass(t tried) cloud.Scope {
+	return cloud.Scope{Class: t.class, Generation: t.generation, All: true}
+}
+
+func sizeInZone(t tried) cloud.Scope {
+	return cloud.Scope{Type: t.offering.Type, Zone: t.offering.Zone}
+}
+
+func sizeForClass(t tried) cloud.Scope {
+	return cloud.Scope{Class: t.class, Generation: t.generation, Type: t.offering.Type}
+}
+
+// sizeAsSpot: the size is not sold as spot. Were something else about spot meant, on demand is still open.
+func sizeAsSpot(t tried) cloud.Scope {
+	return cloud.Scope{Type: t.offering.Type, CapacityType: t.offering.CapacityType, For: believeSpot}
+}
+
+// oneOffering is what a refusal closes whose reason we do not know. The class may have a part in it.
+func oneOffering(t tried) cloud.Scope {
+	return cloud.Scope{Class: t.class, Generation: t.generation, Type: t.offering.Type, Zone: t.offering.Zone, CapacityType: t.offering.CapacityType}
 }
 
 func spotQuota(tried) cloud.Scope {
@@ -148,7 +188,8 @@ func attempted(onlyTried bool) func(tried) cloud.Scope {
 	}
 }
 
-// classify puts one of Azure's refusals into our words. It is a pure function of its arguments.
+// classify puts one of Azure's refusals into our words; a code that we do not know is Refused, an answer without any Unknown. It is a
+// pure function of its arguments.
 func classify(code, message string, t tried) *cloud.Error {
 	e := &cloud.Error{Code: cloud.Unknown, Reason: code, Err: errors.New(oneLine(message))}
 	for _, r := range rules() {
@@ -165,7 +206,18 @@ func classify(code, message string, t tried) *cloud.Error {
 		}
 		return e
 	}
+	if code != "" {
+		e.Code = cloud.Refused
+		if t != (tried{}) {
+			e.Scope = oneOffering(t)
+		}
+	}
 	return e
+}
+
+// hasRule reports whether a line of the table is about the answer.
+func hasRule(code, message string) bool {
+	return slices.ContainsFunc(rules(), func(r rule) bool { return r.fits(code, message) })
 }
 
 func (r rule) fits(code, message string) bool {
@@ -194,7 +246,11 @@ func inWords(err error, t tried) error {
 	}
 	var auth *azidentity.AuthenticationFailedError
 	if errors.As(err, &auth) {
-		return noToken(auth)
+		e := noToken(auth)
+		if e.Code == cloud.Denied && t != (tried{}) {
+			e.Scope = wholeClass(t)
+		}
+		return e
 	}
 	var r *azcore.ResponseError
 	if !errors.As(err, &r) {
@@ -207,8 +263,8 @@ func inWords(err error, t tried) error {
 	if e.Code == cloud.Throttled {
 		e.RetryAfter = retryAfter(r.RawResponse)
 	}
-	if e.Code == cloud.Unknown {
-		e.Code = byStatus(r.StatusCode)
+	if e.Code == cloud.Unknown || e.Code == cloud.Refused && !hasRule(r.ErrorCode, messageOf(r)) {
+		byStatus(e, r.StatusCode, t)
 	}
 	return e
 }
@@ -226,16 +282,26 @@ func noToken(err *azidentity.AuthenticationFailedError) *cloud.Error {
 	return e
 }
 
-func byStatus(status int) cloud.Code {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return cloud.Denied
-	case http.StatusNotFound:
-		return cloud.NotFound
-	case http.StatusBadRequest:
-		return cloud.Invalid
+// byStatus judges an answer whose code nobody knows. RFC 9110, 15.5: with a 4xx the request was not carried out, so it is final; but 408
+// and 425 ask for it once more. After a 5xx nobody knows, whatever its body says.
+func byStatus(e *cloud.Error, status int, t tried) {
+	scope := oneOffering
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		e.Code, scope = cloud.Denied, wholeClass
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status < 400, status >= 500:
+		e.Code, scope = cloud.Unknown, func(tried) cloud.Scope { return cloud.Scope{} }
+	case t == (tried{}) && status == http.StatusNotFound:
+		e.Code = cloud.NotFound
+	case t == (tried{}) && status == http.StatusBadRequest:
+		e.Code = cloud.Invalid
+	default:
+		e.Code = cloud.Refused
 	}
-	return cloud.Unknown
+	e.Scope = cloud.Scope{}
+	if t != (tried{}) {
+		e.Scope = scope(t)
+	}
 }
 
 // messageOf digs Azure's own words out of the answer; the SDK's own text is a page with headers and the request's URL.

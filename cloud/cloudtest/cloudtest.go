@@ -35,6 +35,10 @@ type World struct {
 
 	// SellOut makes the cloud refuse machines of exactly this offering from now on.
 	SellOut func(key model.OfferingKey, when When)
+	// Refuse answers launches of the type with a final no from now on, for a reason that only the cloud understands.
+	Refuse func(typ, reason string)
+	// SwitchOff stops the running machine of the id from outside and leaves it there.
+	SwitchOff func(t *testing.T, id string)
 	// Throttle makes the cloud refuse every call with "come back after" until it is called again with zero.
 	Throttle func(after time.Duration)
 	// Settle lets time pass until done returns true, and fails the test when that takes longer than the world ever
@@ -70,6 +74,7 @@ func Questions() []Question {
 		{"different claims get different machines", launchMany},
 		{"a machine carries what it was ordered for", carries},
 		{"sold out at once is no-capacity with a scope that covers it", soldOutAtOnce},
+		{"a refusal that nobody knows is final and says to what", refusedAtOnce},
 		{"sold out later is a failed machine with a code", soldOutLater},
 		{"a failed machine can be terminated and leaves nothing", terminateFailed},
 		{"a terminated machine leaves nothing", terminate},
@@ -77,8 +82,12 @@ func Questions() []Question {
 		{"terminating twice is harmless", terminateTwice},
 		{"terminating what never was is not-found", terminateUnknown},
 		{"a claim can be launched again after its machine is gone", relaunch},
+		{"a look at one machine tells what a list tells", look},
+		{"a look at what never was, or was terminated, is not-found", lookAtNothing},
+		{"a look at a failed machine says why", lookAtFailed},
+		{"a machine that was switched off is stopped and can be terminated", switchedOff},
 		{"throttled says when to come back", throttled},
-		{"an unknown size is invalid", unknownType},
+		{"an unknown size is refused", unknownType},
 		{"a cancelled call ends with an error and buys nothing", cancelled},
 	}
 }

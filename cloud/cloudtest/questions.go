@@ -402,9 +402,10 @@ func unknownType(t *testing.T, w World) {
 	typ, o := w.cheapest(t)
 	typ.Name, o.Type = "Standard_Nonsense9000_v99", "Standard_Nonsense9000_v99"
 	_, err := w.Fleet.Launch(t.Context(), w.order("one", typ, o))
-	if cloud.CodeOf(err) != cloud.Invalid {
-		t.Errorf("launch: %v, want %s", err, cloud.Invalid)
+	if cloud.CodeOf(err) != cloud.Refused {
+		t.Errorf("launch: %v, want %s", err, cloud.Refused)
 	}
+	checkScope(t, err, typ, o)
 	w.untilNothing(t)
 }
 

@@ -28,25 +28,31 @@ type flight struct {
 	family string
 	cpu    int64
 	at     time.Time
+	times  int // how often in a row the answer was lost
 }
 
 func newFlights() flights {
 	return flights{accepted: map[string]flight{}, unsure: map[string]flight{}, failed: map[string]time.Time{}}
 }
 
-func (f *flights) accept(claimUID string, o Option, now time.Time, counts bool) {
-	put(f.accepted, claimUID, newFlight(o, now))
+func (f *flights) accept(claimUID string, w wanted, now time.Time, counts bool) {
+	put(f.accepted, claimUID, newFlight(w, now))
 	if counts {
 		f.epoch++
 	}
 }
 
-func (f *flights) doubt(claimUID string, o Option, now time.Time) {
-	put(f.unsure, claimUID, newFlight(o, now))
+func (f *flights) doubt(claimUID string, w wanted, now time.Time) {
+	x := newFlight(w, now)
+	x.times = 1
+	if old := f.unsure[claimUID]; old.key == x.key {
+		x.times += old.times
+	}
+	put(f.unsure, claimUID, x)
 }
 
-func newFlight(o Option, now time.Time) flight {
-	return flight{key: o.Offering.Key(), family: o.Type.Family, cpu: o.Type.Capacity.CPU, at: now}
+func newFlight(w wanted, now time.Time) flight {
+	return flight{key: w.o.Key(), family: w.t.Family, cpu: w.t.Capacity.CPU, at: now}
 }
 
 // put adds a flight; when there are too many, the oldest goes (of equally old ones, the first by name).
@@ -115,8 +121,8 @@ func (h *headroom) short(t model.InstanceType, o model.Offering) string {
 	if left >= t.Capacity.CPU {
 		return ""
 	}
-	return fmt.Sprintf("%s: quota %s has %s cores left, it needs %s", model.WhyUnavailable, t.Family,
-		model.FormatQuantity(model.ResourceCPU, left), model.FormatQuantity(model.ResourceCPU, t.Capacity.CPU))
+	q := model.FormatQuantities(model.ResourceCPU, left, t.Capacity.CPU)
+	return fmt.Sprintf("%s: quota %s has %s cores left, it needs %s", model.WhyUnavailable, t.Family, q[0], q[1])
 }
 
 // supply returns what is left of an offering of which the cloud keeps only so many: less those that were launched since it counted. It

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/model"
@@ -35,9 +38,9 @@ type Attempt struct {
 const moreAfter = time.Second
 
 // Launch tries the options in order, at once, until one is accepted. Options that are remembered as refused are not
-// tried. Every refusal for lack of capacity or quota is remembered, and the next option is tried; anything else ends
-// the attempt. In particular, an answer that leaves open whether the machine was accepted is returned as it is, and the
-// next Launch for the claim asks for that very option first: two options are never under way for one claim.
+// tried. Every refusal is remembered, and the next option is tried unless the refusal is about whatever is ordered for the
+// class (Invalid, Denied); anything else ends the attempt. In particular, an answer that leaves open whether the machine was accepted is returned as it is, and the
+// next Launch for the claim asks for that very option first, a few times.
 //
 // Attempts lists what the cloud was asked for, also beside an error. The error's code is NoCapacity when no option is
 // left, Throttled with a delay when the cloud or our own pacing asks to wait or when MaxAttempts were spent, and else
@@ -47,7 +50,8 @@ func (m *Market) Launch(ctx context.Context, r Request, now time.Time) (model.In
 	var refused []string
 	learnt := false
 	for _, o := range m.ranked(r, now) {
-		if words := m.asClosed(o, now); words != "" {
+		w := wanted{&r.Order.Class, o.Type, o.Offering}
+		if words := m.asClosed(w, now); words != "" {
 			refused = append(refused, o.Offering.Key().String()+": "+words)
 			continue
 		}
@@ -68,7 +72,7 @@ func (m *Market) Launch(ctx context.Context, r Request, now time.Time) (model.In
 		}
 		i, err := m.fleet.Launch(ctx, order)
 		tried = append(tried, Attempt{Offering: o.Offering.Key(), Err: err})
-		next, news := m.learn(r.Order.ClaimUID, o, i, err, now)
+		next, news := m.learn(r.Order.ClaimUID, w, answer{i, err}, now)
 		if !next {
 			return i, tried, err
 		}
@@ -78,7 +82,7 @@ func (m *Market) Launch(ctx context.Context, r Request, now time.Time) (model.In
 	return model.Instance{}, tried, exhausted(len(r.Options), refused)
 }
 
-// ranked returns the request's options with the one whose outcome we never learnt at the head.
+// ranked returns the request's options with the one whose outcome we never learnt at the head, or after too many tries at the end.
 func (m *Market) ranked(r Request, now time.Time) []Option {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,19 +92,25 @@ func (m *Market) ranked(r Request, now time.Time) []Option {
 	if !ok {
 		return r.Options
 	}
-	for i, o := range r.Options {
-		if o.Offering.Key() == open.key {
-			out := append([]Option{o}, r.Options[:i]...)
-			return append(out, r.Options[i+1:]...)
-		}
+	at := slices.IndexFunc(r.Options, func(o Option) bool { return o.Offering.Key() == open.key })
+	if at < 0 {
+		return r.Options
 	}
-	return r.Options
+	rest := slices.Concat(r.Options[:at], r.Options[at+1:])
+	if open.times >= maxDoubts {
+		return append(rest, r.Options[at])
+	}
+	return slices.Insert(rest, 0, r.Options[at])
 }
 
-func (m *Market) asClosed(o Option, now time.Time) string {
+// maxDoubts is how often in a row an open question is asked before the others. Then it comes last: a cloud that never answers about one
+// offering must not keep a claim from another, and a fleet gives the claim only one machine, whatever was asked for.
+const maxDoubts = 3
+
+func (m *Market) asClosed(w wanted, now time.Time) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.closed(o.Type, o.Offering, m.flights.headroom(m.quotas), now)
+	return m.closed(w, m.flights.headroom(m.quotas), now)
 }
 
 // admit lets one call pass, or says when to come back. Passing takes a token.
@@ -114,19 +124,31 @@ func (m *Market) admit(ctx context.Context, now time.Time) error {
 	if left > 0 {
 		return &cloud.Error{Code: cloud.Throttled, RetryAfter: left, Reason: "Paused", Err: errors.New("the cloud asked us to wait")}
 	}
-	t := m.pace.ReserveN(now, 1)
-	if d := t.DelayFrom(now); d > 0 {
-		t.CancelAt(now)
-		return &cloud.Error{Code: cloud.Throttled, RetryAfter: d, Reason: "Paced", Err: errors.New("launches are paced")}
+	return paced(m.pace, now, "launches are paced")
+}
+
+// paced takes a token, or says when there will be one.
+func paced(l *rate.Limiter, now time.Time, words string) error {
+	t := l.ReserveN(now, 1)
+	d := t.DelayFrom(now)
+	if d <= 0 {
+		return nil
 	}
-	return nil
+	t.CancelAt(now)
+	return &cloud.Error{Code: cloud.Throttled, RetryAfter: d, Reason: "Paced", Err: errors.New(words)}
+}
+
+// answer is what the cloud said to one launch.
+type answer struct {
+	machine model.Instance
+	err     error
 }
 
 // learn draws the lessons of one answer. next says that another option may be tried, news that something was closed.
-func (m *Market) learn(claimUID string, o Option, i model.Instance, err error, now time.Time) (next, news bool) {
+func (m *Market) learn(claimUID string, w wanted, a answer, now time.Time) (next, news bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	code := cloud.CodeOf(err)
+	code := cloud.CodeOf(a.err)
 	if code != cloud.Unknown {
 		delete(m.flights.unsure, claimUID)
 	}
@@ -135,17 +157,23 @@ func (m *Market) learn(claimUID string, o Option, i model.Instance, err error, n
 	}
 	switch code {
 	case "":
-		if i.Offering == o.Offering.Key() && i.State != model.Failed {
-			m.memory.worked(o.Type, o.Offering)
-			m.flights.accept(claimUID, o, now, m.quotas != nil || o.Offering.Supply != nil)
+		if a.machine.Offering == w.o.Key() && a.machine.State != model.Failed {
+			m.memory.worked(w)
+			m.doubts.clear(w.class)
+			m.flights.accept(claimUID, w, now, m.quotas != nil || w.o.Supply != nil)
 		}
 	case cloud.NoCapacity, cloud.Quota:
-		m.memory.remember(asError(err).Scope, code, text(err), now)
-		return true, m.memory.covering(o.Type, o.Offering, now) != nil
+		m.memory.remember(asError(a.err).Scope, code, text(a.err), now)
+		return true, m.memory.covering(w, now) != nil
+	case cloud.Refused:
+		m.refused(w, a.err, now)
+		return true, m.memory.covering(w, now) != nil
+	case cloud.Invalid, cloud.Denied:
+		m.memory.remember(asError(a.err).Scope, code, text(a.err), now)
 	case cloud.Throttled:
-		m.pause.hold(asError(err).RetryAfter, now)
+		m.pause.hold(asError(a.err).RetryAfter, now)
 	case cloud.Unknown:
-		m.flights.doubt(claimUID, o, now)
+		m.flights.doubt(claimUID, w, now)
 	}
 	return false, false
 }

@@ -24,9 +24,13 @@ type Config struct {
 	// time. Defaults 20 and 200, well below what Azure's compute provider takes from one subscription.
 	Rate  float64
 	Burst int
+	// LookRate and LookBurst are the same for looks at single machines. Defaults 10 and 50: Azure Resource Manager takes 25
+	// reads per second from one subscription and principal, 250 at once ("Understand how Azure Resource Manager throttles").
+	LookRate  float64
+	LookBurst int
 	// MaxAttempts bounds how many offerings one Launch tries. Default 10.
 	MaxAttempts int
-	// NoCapacityFor and QuotaFor are how long a refusal is believed when the driver does not say: at first, doubled
+	// NoCapacityFor (refusals without a known reason, too) and QuotaFor are how long a refusal is believed when the driver does not say: at first, doubled
 	// each time the next try is refused too. Defaults 3 and 10 minutes. MaxFor bounds the doubling; default one hour.
 	NoCapacityFor, QuotaFor, MaxFor time.Duration
 	// MaxBlocks bounds how many refusals are remembered; beyond it the one that ends first is forgotten. Default 4096: a
@@ -42,6 +46,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Burst <= 0 {
 		c.Burst = 200
+	}
+	if c.LookRate <= 0 {
+		c.LookRate = 10
+	}
+	if c.LookBurst <= 0 {
+		c.LookBurst = 50
 	}
 	if c.MaxAttempts <= 0 {
 		c.MaxAttempts = 10
@@ -77,10 +87,12 @@ type Market struct {
 	fleet  cloud.Fleet
 	quotas Quotas // nil when the fleet has none
 	cfg    Config
-	pace   *rate.Limiter // has a lock of its own
+	pace   *rate.Limiter // of launches; has a lock of its own
+	looks  *rate.Limiter // of looks at single machines; the same
 
 	mu      sync.Mutex // guards the fields below; never held while the fleet is called
 	memory  memory
+	doubts  suspicions
 	flights flights
 	pause   pause
 }
@@ -88,9 +100,11 @@ type Market struct {
 // New opens a market over a fleet.
 func New(fleet cloud.Fleet, cfg Config) *Market {
 	cfg = cfg.withDefaults()
-	m := &Market{fleet: fleet, cfg: cfg, pace: rate.NewLimiter(rate.Limit(cfg.Rate), cfg.Burst)}
+	m := &Market{fleet: fleet, cfg: cfg, pace: rate.NewLimiter(rate.Limit(cfg.Rate), cfg.Burst),
+		looks: rate.NewLimiter(rate.Limit(cfg.LookRate), cfg.LookBurst)}
 	m.quotas, _ = fleet.(Quotas)
 	m.memory = newMemory(cfg)
+	m.doubts = suspicions{}
 	m.flights = newFlights()
 	return m
 }
@@ -115,7 +129,7 @@ func (m *Market) Offerings(ctx context.Context, class model.Class, now time.Time
 			if !o.Available {
 				continue
 			}
-			words := m.closed(t, o, room, now)
+			words := m.closed(wanted{&class, t, o}, room, now)
 			left := m.flights.supply(o)
 			if words == "" && left == o.Supply {
 				continue
@@ -137,12 +151,12 @@ func (m *Market) Offerings(ctx context.Context, class model.Class, now time.Time
 	return cat, nil
 }
 
-// closed says why the offering cannot be had now, or "". Called with mu held.
-func (m *Market) closed(t model.InstanceType, o model.Offering, room *headroom, now time.Time) string {
-	if b := m.memory.covering(t, o, now); b != nil {
+// closed says why what is wanted cannot be had now, or "". Called with mu held.
+func (m *Market) closed(w wanted, room *headroom, now time.Time) string {
+	if b := m.memory.covering(w, now); b != nil {
 		return b.words()
 	}
-	return room.short(t, o)
+	return room.short(w.t, w.o)
 }
 
 // Failed remembers what an asynchronous failure teaches: i is a machine that the cloud accepted and then refused, as List
@@ -151,7 +165,12 @@ func (m *Market) Failed(i model.Instance, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	code := cloud.Code(i.FailureCode)
-	if code != cloud.NoCapacity && code != cloud.Quota || !m.flights.firstFailure(i, now) {
+	switch code {
+	case cloud.NoCapacity, cloud.Quota, cloud.Refused, cloud.Invalid, cloud.Denied:
+	default:
+		return
+	}
+	if !m.flights.firstFailure(i, now) {
 		return
 	}
 	k := i.Offering
@@ -173,6 +192,21 @@ func (m *Market) Inspect(ctx context.Context, class model.Class, kubernetesVersi
 
 // List passes on to the fleet.
 func (m *Market) List(ctx context.Context) ([]model.Instance, error) { return m.fleet.List(ctx) }
+
+// IDOf passes on to the fleet.
+func (m *Market) IDOf(claim string) string { return m.fleet.IDOf(claim) }
+
+// Get passes on to the fleet, at the pace of the configuration. What a failed machine teaches is remembered.
+func (m *Market) Get(ctx context.Context, id string, now time.Time) (model.Instance, error) {
+	if err := paced(m.looks, now, "looks at machines are paced"); err != nil {
+		return model.Instance{}, err
+	}
+	i, err := m.fleet.Get(ctx, id)
+	if err == nil && i.State == model.Failed {
+		m.Failed(i, now)
+	}
+	return i, err
+}
 
 // Terminate passes on to the fleet. It is never paced: what is let go costs nothing.
 func (m *Market) Terminate(ctx context.Context, id string) error { return m.fleet.Terminate(ctx, id) }

@@ -25,9 +25,19 @@ func (b Block) words() string {
 	return fmt.Sprintf("%s: %s until %s: %s", model.WhyUnavailable, b.Code, b.Until.UTC().Format(time.RFC3339), b.Text)
 }
 
-// covers reports whether the block's scope contains the offering of the type.
-func (b Block) covers(t model.InstanceType, o model.Offering, regional func(string) bool) bool {
-	s := b.Scope
+// wanted is one offering, for machines of one class.
+type wanted struct {
+	class *model.Class
+	t     model.InstanceType
+	o     model.Offering
+}
+
+// covers reports whether the block's scope contains what is wanted.
+func (b Block) covers(w wanted, regional func(string) bool) bool {
+	s, t, o := b.Scope, w.t, w.o
+	if s.Class != (model.ClassRef{}) && (s.Class != w.class.Ref || s.Generation != w.class.Generation) {
+		return false
+	}
 	is := func(want, got string) bool { return want == "" || want == got }
 	return is(s.Type, t.Name) && is(s.Family, t.Family) && is(s.Zone, o.Zone) && is(s.CapacityType, o.CapacityType) &&
 		t.Capacity.CPU >= s.MinCPU && (!s.Zonal || !regional(o.Zone)) && (!s.Regional || regional(o.Zone))
@@ -71,7 +81,7 @@ func (m *memory) remember(s cloud.Scope, code cloud.Code, text string, now time.
 	switch {
 	case !e.closed:
 		e.Strikes++
-		e.span = m.span(said, code, e.Strikes)
+		e.span = m.span(said, code, e.Strikes, whole(s))
 		e.Until = now.Add(e.span)
 		e.closed = true
 	case said > e.Until.Sub(now):
@@ -82,19 +92,32 @@ func (m *memory) remember(s cloud.Scope, code cloud.Code, text string, now time.
 	m.epoch++
 }
 
-// span is how long a refusal is believed: as the driver says, or longer with every strike.
-func (m *memory) span(said time.Duration, code cloud.Code, strikes int) time.Duration {
+// How long a class of which nothing can be had rests: what is wrong with it is mended by a person, who then waits for us.
+const (
+	wholeFirst = time.Minute
+	wholeMost  = 10 * time.Minute
+)
+
+// whole reports whether the scope is about a class as such, not about what was ordered for it.
+func whole(s cloud.Scope) bool { return s.All && s.Class != (model.ClassRef{}) }
+
+// span is how long a refusal is believed: as the driver says, or longer with every strike. ofClass says that it is
+// about a class as such.
+func (m *memory) span(said time.Duration, code cloud.Code, strikes int, ofClass bool) time.Duration {
 	if said > 0 {
 		return said
 	}
-	d := m.cfg.NoCapacityFor
-	if code == cloud.Quota {
+	d, most := m.cfg.NoCapacityFor, m.cfg.MaxFor
+	switch {
+	case ofClass:
+		d, most = min(wholeFirst, most), min(wholeMost, most)
+	case code == cloud.Quota:
 		d = m.cfg.QuotaFor
 	}
-	for i := 1; i < strikes && d < m.cfg.MaxFor; i++ {
+	for i := 1; i < strikes && d < most; i++ {
 		d *= 2
 	}
-	return min(d, m.cfg.MaxFor)
+	return min(d, most)
 }
 
 // makeRoom forgets the block that ends first when the memory is full.
@@ -119,26 +142,30 @@ func (m *memory) prune(now time.Time) {
 			e.closed = false
 			m.epoch++
 		}
-		if !e.Until.Add(e.span).After(now) {
+		trial := e.span
+		if whole(s) {
+			trial = max(trial, suspectFor)
+		}
+		if !e.Until.Add(trial).After(now) {
 			delete(m.blocks, s)
 		}
 	}
 }
 
-// worked forgets the strikes of everything that covers an offering which was just sold.
-func (m *memory) worked(t model.InstanceType, o model.Offering) {
+// worked forgets the strikes of everything that covers what was just sold.
+func (m *memory) worked(w wanted) {
 	for s, e := range m.blocks {
-		if !e.closed && e.covers(t, o, m.cfg.Regional) {
+		if !e.closed && e.covers(w, m.cfg.Regional) {
 			delete(m.blocks, s)
 		}
 	}
 }
 
-// covering returns the closed block that covers the offering and lasts longest, or nil.
-func (m *memory) covering(t model.InstanceType, o model.Offering, now time.Time) *Block {
+// covering returns the closed block that covers what is wanted and lasts longest, or nil.
+func (m *memory) covering(w wanted, now time.Time) *Block {
 	var best *Block
 	for _, e := range m.blocks {
-		if e.Until.After(now) && e.covers(t, o, m.cfg.Regional) && (best == nil || order(e.Block, *best) < 0) {
+		if e.Until.After(now) && e.covers(w, m.cfg.Regional) && (best == nil || order(e.Block, *best) < 0) {
 			best = &e.Block
 		}
 	}
@@ -165,7 +192,8 @@ func order(a, b Block) int {
 		}
 		return 0
 	}
-	return cmp.Or(b.Until.Compare(a.Until), cmp.Compare(x.Family, y.Family), cmp.Compare(x.Type, y.Type),
+	return cmp.Or(b.Until.Compare(a.Until), cmp.Compare(x.Class.Kind, y.Class.Kind), cmp.Compare(x.Class.Name, y.Class.Name),
+		cmp.Compare(x.Class.Group, y.Class.Group), cmp.Compare(x.Generation, y.Generation), cmp.Compare(x.Family, y.Family), cmp.Compare(x.Type, y.Type),
 		cmp.Compare(x.Zone, y.Zone), cmp.Compare(x.CapacityType, y.CapacityType), cmp.Compare(x.MinCPU, y.MinCPU),
 		cmp.Compare(flag(x.Zonal), flag(y.Zonal)), cmp.Compare(flag(x.Regional), flag(y.Regional)), cmp.Compare(flag(x.All), flag(y.All)))
 }

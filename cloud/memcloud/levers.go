@@ -3,6 +3,7 @@ package memcloud
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
@@ -14,6 +15,13 @@ func (c *Cloud) SellOut(key model.OfferingKey, when When) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.soldOut[key] = when
+}
+
+// Refuse answers launches of the type with a final no, for a reason that only the cloud understands.
+func (c *Cloud) Refuse(typ, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused[typ] = reason
 }
 
 // SellOutType sells out every offering of the type.
@@ -76,6 +84,23 @@ func (c *Cloud) Evict(id string) bool {
 	return false
 }
 
+// SwitchOff stops a running machine and leaves it there, as a person with the cloud's own tools might. It reports whether there was one.
+func (c *Cloud) SwitchOff(id string) bool {
+	c.mu.Lock()
+	m := c.machines[strings.TrimPrefix(id, idPrefix)]
+	if m == nil || m.gone || m.off || m.State != model.Running {
+		c.mu.Unlock()
+		return false
+	}
+	m.off = true
+	i := clone(m.Instance)
+	c.mu.Unlock()
+	if c.cfg.OnOff != nil {
+		c.cfg.OnOff(i)
+	}
+	return true
+}
+
 // Resources names everything the cloud holds now, whatever List shows, sorted: a machine has a network interface and a
 // disk.
 func (c *Cloud) Resources() []string {
@@ -116,7 +141,7 @@ func (c *Cloud) Left(family, _ string) (milliCPU int64, seen time.Time, ok bool)
 
 // run, fail, stop and vanish move a machine along; each does nothing when the machine has gone elsewhere meanwhile.
 //
-//	pending ──BootDelay──▶ running ──Terminate, Evict──▶ deleting ──DeleteDelay──▶ gone
+//	pending ──BootDelay──▶ running ──Terminate, Evict──▶ deleting ──DeleteDelay──▶ gone    (SwitchOff: running, but off)
 //	   └─────FailDelay───▶ failed ───────Terminate──────────┘
 
 func (c *Cloud) run(m *machine) {

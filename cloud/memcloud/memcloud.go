@@ -47,6 +47,8 @@ type Config struct {
 	// goroutine of their own timer and without locks held, so they may call back.
 	OnRunning func(model.Instance)
 	OnGone    func(model.Instance)
+	// OnOff is called once when somebody switches a running machine off, in the same way.
+	OnOff func(model.Instance)
 }
 
 // When says at which moment a sold-out offering is refused.
@@ -65,9 +67,10 @@ type Cloud struct {
 	mu       sync.Mutex // guards the fields below
 	machines map[string]*machine
 	soldOut  map[model.OfferingKey]When
-	throttle time.Duration // every call is refused while positive
-	calls    int           // launches and terminations so far, for ThrottleEvery
-	lost     int           // replies still to lose
+	refused  map[string]string // type → the cloud's own code
+	throttle time.Duration     // every call is refused while positive
+	calls    int               // launches and terminations so far, for ThrottleEvery
+	lost     int               // replies still to lose
 	down     bool
 	epoch    uint64
 	quota    map[string]int64
@@ -82,6 +85,7 @@ type machine struct {
 	family  string
 	history []moment
 	gone    bool
+	off     bool // somebody switched it off; List does not tell
 }
 
 type moment struct {
@@ -96,7 +100,7 @@ func New(cfg Config) *Cloud {
 		panic("memcloud: the catalogue is empty")
 	}
 	return &Cloud{
-		cfg: cfg, machines: map[string]*machine{}, soldOut: map[model.OfferingKey]When{},
+		cfg: cfg, machines: map[string]*machine{}, soldOut: map[model.OfferingKey]When{}, refused: map[string]string{},
 		quota: maps.Clone(cfg.QuotaCPU), epoch: max(cfg.Catalog.Epoch, 1),
 	}
 }
@@ -187,7 +191,11 @@ func (c *Cloud) sells(o cloud.Order) (model.InstanceType, error) {
 	key := o.Offering.Key()
 	typ, ok := c.cfg.Catalog.Type(key.Type)
 	if !ok || !slices.ContainsFunc(typ.Offerings, func(x model.Offering) bool { return x.Key() == key }) {
-		return typ, cloud.Errorf(cloud.Invalid, "%s is not for sale", key)
+		return typ, &cloud.Error{Code: cloud.Refused, Reason: "InvalidParameter", Scope: cloud.Scope{Type: key.Type}, Err: fmt.Errorf("%s is not for sale", key)}
+	}
+	if reason := c.refused[key.Type]; reason != "" {
+		return typ, &cloud.Error{Code: cloud.Refused, Reason: reason, Err: fmt.Errorf("%s is refused", key), Scope: cloud.Scope{
+			Class: o.Class.Ref, Generation: o.Class.Generation, Type: key.Type, Zone: key.Zone, CapacityType: key.CapacityType}}
 	}
 	if c.soldOut[key] == AtOnce {
 		return typ, &cloud.Error{Code: cloud.NoCapacity, Reason: "SkuNotAvailable",
@@ -244,6 +252,30 @@ func (c *Cloud) List(ctx context.Context) ([]model.Instance, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b model.Instance) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// IDOf derives the id from the claim's name.
+func (c *Cloud) IDOf(claim string) string { return idPrefix + "aks-" + claim }
+
+// Get shows the machine of the id as it is now.
+func (c *Cloud) Get(ctx context.Context, id string) (model.Instance, error) {
+	if err := c.reachable(ctx); err != nil {
+		return model.Instance{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.throttled(false); err != nil {
+		return model.Instance{}, err
+	}
+	m := c.machines[strings.TrimPrefix(id, idPrefix)]
+	if m == nil || m.gone {
+		return model.Instance{}, cloud.Errorf(cloud.NotFound, "no machine %s", id)
+	}
+	out := clone(m.Instance)
+	if m.off && out.State == model.Running {
+		out.State = model.Stopped
+	}
 	return out, nil
 }
 

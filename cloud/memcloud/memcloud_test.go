@@ -25,8 +25,14 @@ func world(*testing.T) cloudtest.World {
 		Fleet: c, Class: class, Cluster: model.Cluster{Endpoint: "https://127.0.0.1", Version: "1.37.1"},
 		KubernetesVersion: "1.37.1",
 		SellOut:           func(k model.OfferingKey, w cloudtest.When) { c.SellOut(k, memcloud.When(w)) },
-		Throttle:          c.Throttle,
-		Left:              c.Resources,
+		Refuse:            c.Refuse,
+		SwitchOff: func(t *testing.T, id string) {
+			if !c.SwitchOff(id) {
+				t.Fatalf("%s cannot be switched off", id)
+			}
+		},
+		Throttle: c.Throttle,
+		Left:     c.Resources,
 		Settle: func(t *testing.T, done func() bool) {
 			t.Helper()
 			const rounds = 600 // ten virtual minutes

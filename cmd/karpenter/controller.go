@@ -24,6 +24,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
+	"github.com/karpenter-aks/karpenter/internal/kube/guard"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -73,9 +74,17 @@ func runController(ctx context.Context, cfg config.Config) error {
 	defer p.evidence.Wait()
 
 	g, ctx := errgroup.WithContext(ctx)
+	metrics := server{name: "metrics", address: cfg.Ports.Address, port: cfg.Ports.Metrics, handler: metricsHandler(p.registry, cfg.Profiling)}
+	if cfg.Metrics.Secure {
+		follow, err := secure(&metrics, cfg.Metrics, p.rest)
+		if err != nil {
+			return err
+		}
+		g.Go(func() error { return follow(ctx) })
+	}
 	for _, s := range []server{
-		{"metrics", cfg.Ports.Address, cfg.Ports.Metrics, metricsHandler(p.registry, cfg.Profiling)},
-		{"health probes", cfg.Ports.Address, cfg.Ports.Health, healthHandler(p.world.IsSynced)},
+		metrics,
+		{name: "health probes", address: cfg.Ports.Address, port: cfg.Ports.Health, handler: healthHandler(p.world.IsSynced)},
 	} {
 		wait, err := serve(ctx, s)
 		if err != nil {
@@ -94,6 +103,17 @@ func runController(ctx context.Context, cfg config.Config) error {
 	return nil
 }
 
+// secure puts a server behind TLS and the API server's judgement. The returned function follows its certificate.
+func secure(s *server, m config.Metrics, rc *rest.Config) (follow func(context.Context) error, err error) {
+	if s.handler, err = guard.New(s.handler, rc); err != nil {
+		return nil, fmt.Errorf("guard the %s: %w", s.name, err)
+	}
+	if s.tls, follow, err = guard.Certificate(m.CertDir); err != nil {
+		return nil, fmt.Errorf("serve the %s over TLS: %w", s.name, err)
+	}
+	return follow, nil
+}
+
 // parts is what one controller process is made of.
 type parts struct {
 	rest       *rest.Config
@@ -109,7 +129,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := apikube.New(rc, apikube.Options{Endpoint: cfg.Cluster.Endpoint, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst,
+	store, err := apikube.New(rc, apikube.Options{Endpoint: cfg.Cluster.Endpoint, TokenGroups: cfg.Cluster.TokenGroups, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst,
 		Extras: apikube.Extras{Overlays: cfg.Gates["NodeOverlay"], Buffers: cfg.Gates["CapacityBuffer"]}})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the connection to the API server: %w", err)
@@ -165,6 +185,7 @@ func azureConfig(cfg config.Config, log logr.Logger) azure.Config {
 		SSHPublicKey: a.SSHPublicKey, AdminUsername: a.AdminUsername, NodeIdentities: a.NodeIdentities,
 		KubeletIdentityClientID: a.KubeletIdentityClientID, DiskEncryptionSetID: a.DiskEncryptionSetID,
 		MemoryOverheadPercent: a.MemoryOverheadPercent, AdditionalTags: a.AdditionalTags, BillingExtension: true,
+		NetworkInterfaces: a.NetworkInterfaces, MachineCreate: a.MachineCreate,
 		Endpoints: azure.Endpoints{ResourceManager: a.Cloud.ResourceManagerEndpoint, AuthorityHost: a.Cloud.AuthorityHost,
 			Audience: a.Cloud.Audience, RetailPrices: a.Cloud.RetailPricesEndpoint},
 		Environment: a.Cloud.Name, Version: version, Now: time.Now, Log: log.WithName("azure"),

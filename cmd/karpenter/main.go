@@ -26,7 +26,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), refusedPlansCommand(), versionCommand())
+	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), convertCommand(), refusedPlansCommand(), versionCommand())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +21,7 @@ type server struct {
 	address string // "" = all
 	port    int
 	handler http.Handler
+	tls     *tls.Config // nil = plain HTTP
 }
 
 // serve listens at once, so that a taken port is an error at start, and serves until ctx ends.
@@ -27,6 +29,9 @@ func serve(ctx context.Context, s server) (wait func() error, err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(s.address, strconv.Itoa(s.port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s on port %d: %w (is another process using it?)", s.name, s.port, err)
+	}
+	if s.tls != nil {
+		l = tls.NewListener(l, s.tls)
 	}
 	srv := &http.Server{Handler: s.handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)

@@ -49,12 +49,12 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 		MinValues: place.MinValues(f.minValues), Without: f.without}
 	var errs []error
 	for _, name := range names {
-		file, err := readInput(stdin, name)
+		file, err := readInput(stdin, name, maxInput)
 		errs = append(errs, err)
 		o.Files = append(o.Files, file)
 	}
 	if f.catalog != "" {
-		file, err := readInput(stdin, f.catalog)
+		file, err := readInput(stdin, f.catalog, maxInput)
 		errs = append(errs, err)
 		o.Catalog = file
 	}
@@ -93,8 +93,8 @@ func (f *simulateFlags) read(ctx context.Context, o simulate.Options) (simulate.
 	return simulate.Read(ctx, o)
 }
 
-// readInput reads a file, or standard input for "-".
-func readInput(stdin io.Reader, name string) (simulate.File, error) {
+// readInput reads a file, or standard input for "-", of at most so many bytes.
+func readInput(stdin io.Reader, name string, most int64) (simulate.File, error) {
 	from := stdin
 	shown := name
 	size := int64(0)
@@ -113,16 +113,16 @@ func readInput(stdin io.Reader, name string) (simulate.File, error) {
 		}
 		from = f
 	}
-	buf := bytes.NewBuffer(make([]byte, 0, min(size, maxInput)+bytes.MinRead)) // a large dump is not copied while it is read
-	_, err := buf.ReadFrom(io.LimitReader(from, maxInput+1))
+	buf := bytes.NewBuffer(make([]byte, 0, min(size, most)+bytes.MinRead)) // a large dump is not copied while it is read
+	_, err := buf.ReadFrom(io.LimitReader(from, most+1))
 	text := buf.Bytes()
 	switch {
 	case err != nil && name != "-":
 		return simulate.File{}, err // it names the file
 	case err != nil:
 		return simulate.File{}, fmt.Errorf("read %s: %w", shown, err)
-	case len(text) > maxInput:
-		return simulate.File{}, fmt.Errorf("read %s: it is larger than %d GiB: is it a dump?", shown, maxInput>>30)
+	case int64(len(text)) > most:
+		return simulate.File{}, fmt.Errorf("read %s: it is larger than %d MiB, which is the most that is read: is it the right file?", shown, most>>20)
 	}
 	return simulate.File{Name: shown, Text: text}, nil
 }

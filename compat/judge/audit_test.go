@@ -30,8 +30,8 @@ func wild(r *rand.Rand) string {
 		fmt.Fprintf(&b, "pod w%d cpu=%d00m", i, 1+r.IntN(15))
 		b.WriteString(pick("", " label.app=a", " label.app=a", " label.app=b") + pick("", "", "", " tolerate=*", " select.team=a", " select.topology.kubernetes.io/zone=1", " affinity=rack:Exists") +
 			pick("", "", " spread=zone:1:app=a", " spread=zone:1:app=a:honor-taints", " spread=zone:1:app=b:any-affinity", " spread=host:1:app=a", " spread=zone:2:app=a:min=3", " spread=zone:1:app=a spread=rack:1:app=a", " spread=zone:1:app=a spread=host:2:app=b") +
-			pick("", "", "", " near=zone:app=a", " near=host:app=b", " near=zone:app=a near=rack:app=a", " apart=host:app=a", " apart=zone:app=b") +
-			pick("", "", "", " port=80", " port=80@10.0.0.1", " volume=v:disk", " volume=u:disk:topology.kubernetes.io/zone:In:1|topology.kubernetes.io/zone:In:2") + "\n")
+			pick("", "", "", " near=zone:app=a", " near=host:app=b", " near=zone:app=a near=rack:app=a", " apart=host:app=a", " apart=zone:app=b", " apart=host:app=a apart=host:app=a") +
+			pick("", "", "", " port=80", " port=80@10.0.0.1", " port=80@::", " volume=v:disk", " volume=u:disk:topology.kubernetes.io/zone:In:1|topology.kubernetes.io/zone:In:2") + "\n")
 	}
 	return b.String()
 }

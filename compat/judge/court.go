@@ -40,42 +40,106 @@ func judges(storage bool) []config.Plugin {
 
 // court is one sitting: the nodes with the pods bound so far, and kube-scheduler's framework over them.
 type court struct {
-	ctx   context.Context
-	stop  func()
-	wait  func()
-	nodes *nodes
-	fw    framework.Framework
+	ctx     context.Context
+	q       Question
+	storage objects.Storage
+	all     []model.Node
+	nodes   *nodes
+	fw      framework.Framework
+	close   func() // ends the sitting and waits for what it started
+
+	// wanted lists the nodes that the plan has for each claim, and made says where each volume was made that is wanted on several.
+	wanted map[string][]string
+	made   map[string]model.Node
 }
 
 // newCourt seats the plugins over the picture with the machines in it. close ends it.
-func newCourt(ctx context.Context, q Question) (*court, error) {
+func newCourt(ctx context.Context, q Question, pods map[model.PodKey]*corev1.Pod) (*court, error) {
 	metrics.Register()
-	ctx, stop := context.WithCancel(ctx)
-	all := append(slices.Clone(q.World.Nodes), q.Machines...)
-	storage := objects.StorageOf(q.World.Pods)
-	factory := informers.NewSharedInformerFactory(clientset.NewSimpleClientset(stored(q.World, all, storage)...), 0)
-	c := &court{ctx: ctx, stop: stop, nodes: newNodes(q, all), wait: func() {}}
-	fw, err := framed(ctx, c.nodes, factory, len(storage.Volumes) > 0)
+	c := &court{ctx: ctx, q: q, all: append(slices.Clone(q.World.Nodes), q.Machines...), wanted: map[string][]string{}, close: func() {}}
+	if q.Storage != nil {
+		c.storage = *q.Storage
+	} else {
+		c.storage = objects.StorageOf(q.World.Pods)
+	}
+	c.nodes = newNodes(q, c.all)
+	for _, x := range q.Placements {
+		for _, k := range claimsOf(pods[x.Pod]) {
+			if !slices.Contains(c.wanted[k], x.Node) {
+				c.wanted[k] = append(c.wanted[k], x.Node)
+			}
+		}
+	}
+	return c, c.seat(c.storage)
+}
+
+// claimsOf names the volume claims that a pod mounts.
+func claimsOf(p *corev1.Pod) []string {
+	var out []string
+	if p != nil {
+		for _, v := range p.Spec.Volumes {
+			out = append(out, p.Namespace+"/"+v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	return out
+}
+
+// seat sets the plugins up over the storage as it is now.
+func (c *court) seat(storage objects.Storage) error {
+	c.close()
+	ctx, stop := context.WithCancel(c.ctx)
+	c.close = stop
+	factory := informers.NewSharedInformerFactory(clientset.NewSimpleClientset(stored(c.q.World, c.all, storage)...), 0)
+	some := len(storage.Volumes)+len(storage.Claims) > 0
+	fw, err := framed(ctx, c.nodes, factory, some || c.q.Storage != nil)
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("seat kube-scheduler's plugins: %w", err)
+		return fmt.Errorf("seat kube-scheduler's plugins: %w", err)
 	}
 	c.fw = fw
-	if len(storage.Volumes) > 0 {
+	if some {
 		// The volume binder follows events, so the informers must run; each ends with ctx.
 		factory.Start(ctx.Done())
 		factory.WaitForCacheSync(ctx.Done())
-		c.wait = factory.Shutdown
-		return c, nil
+		c.close = func() { stop(); factory.Shutdown() }
+		return nil
 	}
 	index := factory.Core().V1().Namespaces().Informer().GetIndexer()
-	for _, n := range q.World.Namespaces {
+	for _, n := range c.q.World.Namespaces {
 		if err := index.Add(objects.Namespace(n)); err != nil {
 			stop()
-			return nil, fmt.Errorf("list namespaces: %w", err)
+			return fmt.Errorf("list namespaces: %w", err)
 		}
 	}
-	return c, nil
+	return nil
+}
+
+// again takes everything away that was bound or made since.
+func (c *court) again() error {
+	c.nodes.reset()
+	if c.made == nil {
+		return nil
+	}
+	c.made = nil
+	return c.seat(c.storage)
+}
+
+// settle lets the volumes be made for which the first pod is bound now. Only those matter that pods of other nodes are to use.
+func (c *court) settle(pod *corev1.Pod, node model.Node) error {
+	fresh := false
+	for _, k := range claimsOf(pod) {
+		if _, done := c.made[k]; done || len(c.wanted[k]) < 2 || !c.storage.Waits(k) {
+			continue
+		}
+		if c.made == nil {
+			c.made = map[string]model.Node{}
+		}
+		c.made[k], fresh = node, true
+	}
+	if !fresh {
+		return nil
+	}
+	return c.seat(c.storage.Settled(c.made))
 }
 
 func framed(ctx context.Context, nodes *nodes, factory informers.SharedInformerFactory, storage bool) (framework.Framework, error) {
@@ -104,7 +168,7 @@ func framed(ctx context.Context, nodes *nodes, factory informers.SharedInformerF
 
 // stored lists what the API server would hold beside pods.
 func stored(w model.World, all []model.Node, s objects.Storage) []runtime.Object {
-	if len(s.Volumes) == 0 {
+	if len(s.Volumes)+len(s.Claims) == 0 {
 		return nil
 	}
 	var out []runtime.Object
@@ -112,18 +176,18 @@ func stored(w model.World, all []model.Node, s objects.Storage) []runtime.Object
 		out = append(out, objects.Namespace(n))
 	}
 	for _, n := range all {
-		out = append(out, objects.Node(n), objects.CSINode(n, s.Drivers))
+		out = append(out, objects.Node(n), s.CSINode(n))
 	}
-	for i := range s.Volumes {
-		out = append(out, s.Volumes[i], s.Claims[i])
+	for _, v := range s.Volumes {
+		out = append(out, v)
+	}
+	for _, c := range s.Claims {
+		out = append(out, c)
+	}
+	for _, c := range s.Classes {
+		out = append(out, c)
 	}
 	return out
-}
-
-// close ends the sitting and waits for what it started.
-func (c *court) close() {
-	c.stop()
-	c.wait()
 }
 
 // admit asks whether the pod may land on the node, and binds it there if so. Otherwise it names the plugin that refused.
@@ -155,7 +219,7 @@ func (c *court) admit(pod *corev1.Pod, node string) (plugin, message string, err
 	bound := pod.DeepCopy()
 	bound.Spec.NodeName = node
 	info.AddPod(bound)
-	return "", "", nil
+	return "", "", c.settle(bound, c.nodes.model(node))
 }
 
 func pluginOf(s *fwk.Status) string {
@@ -197,6 +261,11 @@ func (n *nodes) reset() {
 		info.SetNode(objects.Node(x))
 		n.list, n.byName[x.Name] = append(n.list, info), info
 	}
+}
+
+// model is the node as the picture has it.
+func (n *nodes) model(name string) model.Node {
+	return n.all[slices.IndexFunc(n.all, func(x model.Node) bool { return x.Name == name })]
 }
 
 // NodeInfos lists the nodes.

@@ -43,6 +43,9 @@ type Question struct {
 	World model.World
 	// Written are pods as the API server has them. A pod of the world that is not here is written as the world has it.
 	Written map[model.PodKey]*corev1.Pod
+	// Storage is what the API server holds of volumes; pods then mount the claims that they name. Without it, every pod's volumes are bound to
+	// claims of their own.
+	Storage *objects.Storage
 	// Machines are nodes that the plan adds. Daemons of the picture are put onto them first.
 	Machines []model.Node
 	// Placements, in the order in which they are tried first.
@@ -94,14 +97,16 @@ func ask(ctx context.Context, q Question) (Answer, error) {
 	order := slices.Clone(q.Placements)
 	var best Answer
 	r := rand.New(rand.NewPCG(q.Seed, 1))
-	court, err := newCourt(ctx, q)
+	court, err := newCourt(ctx, q, pods)
 	if err != nil {
 		return Answer{}, err
 	}
-	defer court.close()
+	defer func() { court.close() }()
 	stuck := map[model.PodKey]int{}
 	for try := range q.Orders + 1 {
-		court.nodes.reset()
+		if err := court.again(); err != nil {
+			return Answer{}, err
+		}
 		a, err := court.bind(order, pods, try > 0 && len(order) <= few)
 		if err != nil {
 			return Answer{}, err
@@ -128,6 +133,12 @@ func ask(ctx context.Context, q Question) (Answer, error) {
 func (q Question) written(p model.Pod) *corev1.Pod {
 	if out := q.Written[p.Key()]; out != nil {
 		return out
+	}
+	if q.Storage != nil {
+		p.Volumes = nil
+		for _, c := range p.VolumeClaims {
+			p.Volumes = append(p.Volumes, model.Volume{ID: c})
+		}
 	}
 	return objects.Pod(p)
 }

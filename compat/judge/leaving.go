@@ -2,17 +2,18 @@ package judge
 
 import (
 	"slices"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Evicted is the picture in which the pods that a plan speaks of run nowhere any more: those of nodes that are leaving are evicted, and what
+// Evicted is the picture in which the pods that a plan speaks of run nowhere any more: those of nodes that are leaving are evicted or end already, and what
 // takes their place waits like any other pod. All others count where they are, until they are gone.
 func Evicted(w model.World, spoken func(model.PodKey) bool) model.World {
 	w.Pods = slices.Clone(w.Pods)
 	for i := range w.Pods {
 		if p := &w.Pods[i]; p.Node != "" && spoken(p.Key()) {
-			p.Node = ""
+			p.Node, p.DeletedAt = "", time.Time{}
 		}
 	}
 	return w

@@ -25,6 +25,9 @@ func Pod(p model.Pod) *corev1.Pod {
 		out.Status.Phase = corev1.PodPending
 		out.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 	}
+	if p.StatefulSet {
+		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: p.Name, UID: "statefulset", Controller: new(true)}}
+	}
 	if p.DaemonSet {
 		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: p.Name, UID: "daemonset", Controller: new(true)}}
 	}

@@ -26,6 +26,25 @@ func TestFasterThanUpstream(t *testing.T) {
 	}
 }
 
+// TestHardInputsAreNotSlowerThanUpstream: what costs a planner most per pod, or grows fastest, never takes longer than upstream takes, its set-up
+// not counted.
+func TestHardInputsAreNotSlowerThanUpstream(t *testing.T) {
+	for _, in := range HardInputs(300, 300, 400) {
+		r, err := Race(in)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		t.Logf("%s: ours %v, upstream %v + %v: %.1f times as fast; left %d and %d", in.Name, r.Ours.Solve, r.Upstream.Setup, r.Upstream.Solve, r.FasterAtSolving(), r.Ours.Left, r.Upstream.Left)
+		if r.FasterAtSolving() < 1 {
+			t.Errorf("%s: ours takes %v, upstream %v", in.Name, r.Ours.Solve, r.Upstream.Solve)
+		}
+		if r.Ours.Left > r.Upstream.Left {
+			t.Errorf("%s: we leave %d pods, upstream %d", in.Name, r.Ours.Left, r.Upstream.Left)
+		}
+	}
+}
+
 // TestLargePlansAreNearTheBound: on Azure's prices, a plan of a hundred machines or more costs at most three parts in a hundred more than
 // is certain to be needed.
 func TestLargePlansAreNearTheBound(t *testing.T) {

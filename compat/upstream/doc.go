@@ -125,7 +125,7 @@ func (p *Problem) build() {
 			// The stand-in keeps nothing that is on its way out unless something holds it. Whoever deletes a node has its claim deleted, too.
 			stored.Finalizers, going[n.ProviderID] = []string{"example.com/held"}, true
 		}
-		all = append(all, stored, objects.CSINode(n, storage.Drivers))
+		all = append(all, stored, storage.CSINode(n))
 	}
 	for _, x := range p.world.Pods {
 		if x.Node != "" {

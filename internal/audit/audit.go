@@ -36,7 +36,7 @@ const (
 	UndecidedPod Rule = "undecided"         // pods with needs that nobody decides are not placed
 	OpenPool     Rule = "open-pool"         // purchases are for pools and classes that may buy
 	OnSale       Rule = "on-sale"           // options are on sale, at the price that the plan says
-	BestFirst    Rule = "best-first"        // options are in order of price
+	BestFirst    Rule = "best-first"        // options are in order of price, as far as prices differ by more than a ten-thousandth
 	Labels       Rule = "labels"            // pods accept the labels of every option, and the pool does
 	Taints       Rule = "taints"            // pods tolerate the lasting taints
 	Room         Rule = "room"              // pods and daemons fit on every option; requests say so
@@ -59,6 +59,12 @@ const (
 // Check returns everything that is wrong with the plan for this world, in the order of the plan. None means sound.
 func Check(w model.World, p place.Plan) []Finding {
 	a := newAudit(w)
+	a.judge(p)
+	return a.out
+}
+
+// judge looks at all rules.
+func (a *audit) judge(p place.Plan) {
 	a.places(p)
 	var sum model.Price
 	for i, b := range p.Buy {
@@ -78,7 +84,6 @@ func Check(w model.World, p place.Plan) []Finding {
 	a.nominations(p)
 	a.neighbours()
 	a.weights(p)
-	return a.out
 }
 
 func (a *audit) bad(r Rule, format string, args ...any) {
@@ -157,9 +162,9 @@ func (a *audit) purchase(name string, b place.Purchase) {
 	}
 	kinds := a.kinds(m.planned)
 	asks := requirementText(b.Requirements)
-	last := model.Price(-1)
+	last := model.Price(0)
 	for _, o := range b.Options {
-		if o.Price < last {
+		if last-o.Price > last/10_000 {
 			a.bad(BestFirst, "%s: %s is cheaper than the option before it", name, o.Key)
 		}
 		last = o.Price

@@ -277,6 +277,9 @@ func TestConstraints(t *testing.T) {
 		{"not two", []Rule{AntiAffinity}, func(s *stage) {
 			s.buy("1", s.pod("a3", "a", "", shuns(near(host, "a"))), s.pod("a4", "a", "", shuns(near(host, "a"))))
 		}},
+		{"who says it twice refuses nobody more", nil, func(s *stage) {
+			s.buy("1", s.pod("a", "a", "", shuns(near(zone, "a"), near(zone, "a"))))
+		}},
 		{"open zones may be the same zone", []Rule{AntiAffinity}, func(s *stage) {
 			s.buy("1,2", s.pod("a3", "a", "", shuns(near(zone, "a"))))
 			s.buy("2,3", s.pod("a4", "a", "", shuns(near(zone, "a"))))

@@ -12,17 +12,20 @@ import (
 // diskZone is where the Azure disk driver says in which zone a machine's disks must be; "" where there are no zones.
 const diskZone = "topology.disk.csi.azure.com/zone"
 
-// canonical is the present name of labels that had another one.
+// canonical is the present name of labels that had another one. It is asked of every label of everything that a claim may become, so it must
+// not make anything.
 func canonical(key string) string {
-	old := map[string]string{
-		"beta.kubernetes.io/arch": model.LabelArch, "beta.kubernetes.io/os": model.LabelOS,
-		"beta.kubernetes.io/instance-type":         model.LabelInstanceType,
-		"failure-domain.beta.kubernetes.io/zone":   model.LabelZone,
-		"failure-domain.beta.kubernetes.io/region": model.LabelRegion,
-		diskZone: model.LabelZone,
-	}
-	if k, ok := old[key]; ok {
-		return k
+	switch key {
+	case "beta.kubernetes.io/arch":
+		return model.LabelArch
+	case "beta.kubernetes.io/os":
+		return model.LabelOS
+	case "beta.kubernetes.io/instance-type":
+		return model.LabelInstanceType
+	case "failure-domain.beta.kubernetes.io/zone", diskZone:
+		return model.LabelZone
+	case "failure-domain.beta.kubernetes.io/region":
+		return model.LabelRegion
 	}
 	return key
 }
@@ -137,7 +140,7 @@ func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 			if v, there := a.nodeLabels(pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
 				seen[v] = true
 			}
-			for _, v := range x.t.Either[r.Key] {
+			for _, v := range x.t.Choices(x.o, r.Key) {
 				seen[v] = true
 			}
 		}
@@ -199,7 +202,7 @@ func (a *audit) mayBecome(reqs []model.Requirement, class model.ClassRef, x offe
 	labels := a.nodeLabels(model.Pool{Class: class}, nil, x)
 	for _, r := range reqs {
 		v, there := labels[canonical(r.Key)]
-		if choices := x.t.Either[r.Key]; len(choices) > 0 {
+		if choices := x.t.Choices(x.o, r.Key); len(choices) > 0 {
 			if !slices.ContainsFunc(choices, func(v string) bool { return value(r, v, true) }) {
 				return false
 			}

@@ -66,6 +66,7 @@ type offer struct {
 }
 
 func newAudit(w model.World) *audit {
+	w.Daemons = joining(w.Daemons)
 	a := &audit{w: w, pods: make(map[model.PodKey]*model.Pod, len(w.Pods)), on: map[string][]*model.Pod{}, nodes: map[string]*model.Node{},
 		byProvider: map[string]*model.Claim{}, hasNode: map[string]bool{}, leaving: map[string]bool{},
 		offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
@@ -102,8 +103,10 @@ func newAudit(w model.World) *audit {
 // held lists pods that nobody may move although their node leaves: they forbid it, or a disruption budget lets nobody go.
 func held(w model.World) map[model.PodKey]bool {
 	out, unready := map[model.PodKey]bool{}, map[model.PodKey]bool{}
+	going := map[model.PodKey]bool{}
 	for _, p := range w.Pods {
-		if p.DoNotDisrupt == "true" {
+		going[p.Key()] = p.Deleting() // it goes already, whoever forbade it
+		if p.DoNotDisrupt == "true" && !p.Deleting() {
 			out[p.Key()] = true
 		}
 		if !p.PodReady {
@@ -112,7 +115,7 @@ func held(w model.World) map[model.PodKey]bool {
 	}
 	for _, b := range w.PDBs {
 		for _, k := range b.Pods {
-			if b.Allowed == 0 && !(b.AlwaysAllowUnready && unready[k]) {
+			if b.Allowed == 0 && !going[k] && !(b.AlwaysAllowUnready && unready[k]) {
 				out[k] = true
 			}
 		}
@@ -153,7 +156,11 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 	}
 	f := &face{what: x.o.Key().String(), labels: a.nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
 		either: map[string][]string{}, accepted: map[string]bool{}}
-	for k, values := range x.t.Either {
+	for k := range x.t.Either {
+		values := x.t.Choices(x.o, k)
+		if values == nil {
+			continue
+		}
 		k = canonical(k)
 		f.either[k] = slices.DeleteFunc(slices.Clone(values), func(v string) bool {
 			return slices.ContainsFunc(reqs, func(r model.Requirement) bool { return canonical(r.Key) == k && !value(r, v, true) })
@@ -167,6 +174,29 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 	}
 	a.faces[key] = f
 	return f
+}
+
+// joining returns the daemons without what they ask of labels that our nodes get as they join. Machines that come are judged by how they
+// end, and those that are there have their daemons already.
+func joining(list []model.Daemon) []model.Daemon {
+	comes := func(key string) bool { return key == model.LabelRegistered || key == model.LabelInitialized }
+	out := slices.Clone(list)
+	for i := range out {
+		pod := &out[i].Pod
+		pod.NodeSelector = maps.Clone(pod.NodeSelector)
+		maps.DeleteFunc(pod.NodeSelector, func(k, v string) bool { return comes(k) && v == "true" })
+		pod.Affinity = slices.Clone(pod.Affinity)
+		for j, term := range pod.Affinity {
+			pod.Affinity[j] = slices.DeleteFunc(slices.Clone(term), func(r model.Requirement) bool {
+				return comes(r.Key) && (r.Op == model.Exists || r.Op == model.In && slices.Contains(r.Values, "true"))
+			})
+			if len(term) > 0 && len(pod.Affinity[j]) == 0 {
+				pod.Affinity = nil // one of its alternatives asks for nothing else
+				break
+			}
+		}
+	}
+	return out
 }
 
 func (a *audit) daemonRuns(d *model.Pod, f *face) bool {

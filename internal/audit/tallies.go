@@ -94,11 +94,7 @@ func newTallies(a *audit) *tallies {
 		d := &a.w.Daemons[i]
 		pod := d.Pod
 		pod.Namespace = d.Namespace
-		k := &kin{pod: &pod}
-		for _, term := range pod.PodAntiAffinity {
-			k.shuns = append(k.shuns, t.tally(AntiAffinity, []model.PodTerm{term}, termText(term)))
-		}
-		t.crew[d] = k
+		t.crew[d] = &kin{pod: &pod, shuns: t.shunned(&pod)}
 	}
 	for _, k := range t.kins {
 		k.counted = t.picking(k.pod)
@@ -158,10 +154,19 @@ func (t *tallies) kinOf(p *model.Pod) *kin {
 		}
 		k.looks = t.tally(Affinity, p.PodAffinity, texts)
 	}
-	for _, term := range p.PodAntiAffinity {
-		k.shuns = append(k.shuns, t.tally(AntiAffinity, []model.PodTerm{term}, termText(term)))
-	}
+	k.shuns = t.shunned(p)
 	return k
+}
+
+// shunned makes the tallies of whom a pod refuses. A term that it says twice is one: it would otherwise seem to meet itself.
+func (t *tallies) shunned(p *model.Pod) []*tally {
+	var out []*tally
+	for _, term := range p.PodAntiAffinity {
+		if x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term)); !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // nodesText tells apart which nodes a spread constraint leaves out.

@@ -30,7 +30,7 @@ func labelsOf(t model.InstanceType, o model.Offering) map[string]string {
 func (s *site) sells() bool {
 	for _, k := range s.own.Keys() {
 		want, _ := s.own.Get(k)
-		if choices, open := s.t.Either[k]; open {
+		if choices, open := s.t.Either[k]; open && s.labels[k] == "" {
 			if !slices.ContainsFunc(choices, want.Has) {
 				return false
 			}
@@ -53,7 +53,7 @@ func (s *site) meets(term require.Set) (may, sure bool) {
 		v, there := s.labels[k]
 		choices, open := s.t.Either[k]
 		switch {
-		case open:
+		case open && !there:
 			if !slices.ContainsFunc(choices, want.Has) {
 				return false, false
 			}

@@ -53,6 +53,9 @@ func Resolve(b model.Buffer, templates []model.Template) Shape {
 	s := Shape{Ours: true, Reason: ResolutionFailed}
 	kind, name := model.KindPodTemplate, b.Template
 	switch {
+	case b.Unreadable != "":
+		s.Detail = "a value cannot be read: " + b.Unreadable
+		return s
 	case b.Template != "" && b.Scalable != nil:
 		s.Detail = "spec: podTemplateRef and scalableRef exclude each other"
 		return s

@@ -19,6 +19,7 @@ type Config struct {
 	Kube    Kube
 	Batch   Batch
 	Ports   Ports
+	Metrics Metrics
 	Log     Log
 	// Gates holds every feature gate by name, defaults included.
 	Gates map[string]bool
@@ -47,6 +48,8 @@ type Config struct {
 type Cluster struct {
 	Name     string
 	Endpoint string // URL of the API server as machines reach it
+	// TokenGroups are the groups that bootstrap tokens give beside system:bootstrappers.
+	TokenGroups []string
 }
 
 // Azure says where and how machines are bought.
@@ -71,9 +74,11 @@ type Azure struct {
 	// MemoryOverheadPercent is the part of a size's memory that its host keeps, 0 to 1.
 	MemoryOverheadPercent float64
 	AdditionalTags        map[string]string
-	UseSIG                bool
-	SDKLogging            bool
-	Cloud                 Cloud
+	// NetworkInterfaces is inline or separate, MachineCreate is if-none-match or get-first; see docs/security.md.
+	NetworkInterfaces, MachineCreate string
+	UseSIG                           bool
+	SDKLogging                       bool
+	Cloud                            Cloud
 }
 
 // Kube says how to talk to the API server.
@@ -103,6 +108,14 @@ type Batch struct {
 type Ports struct {
 	Metrics, Health int    // TCP ports; 0 means that the system chooses
 	Address         string // IP address or host name; "" means all addresses
+}
+
+// Metrics says who may see the metrics.
+type Metrics struct {
+	// Secure asks for TLS, and for a token whose owner may get the nonResourceURL /metrics.
+	Secure bool
+	// CertDir holds tls.crt and tls.key; "" means a certificate that the process signs itself.
+	CertDir string
 }
 
 // Log says what is written where.

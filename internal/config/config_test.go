@@ -58,6 +58,7 @@ func TestDefaults(t *testing.T) {
 			SubnetID:     "/subscriptions/s/resourceGroups/MC_lab/providers/Microsoft.Network/virtualNetworks/v/subnets/n",
 			SSHPublicKey: "ssh-ed25519 AAAA", AdminUsername: "azureuser", NetworkPlugin: "azure",
 			NetworkPluginMode: "overlay", NetworkDataplane: "cilium", MemoryOverheadPercent: 0.075, SDKLogging: true,
+			NetworkInterfaces: "inline", MachineCreate: "if-none-match",
 			Cloud: Cloud{
 				Name: "AzurePublicCloud", ResourceManagerEndpoint: "https://management.azure.com",
 				AuthorityHost: "https://login.microsoftonline.com/", Audience: "https://management.core.windows.net/",

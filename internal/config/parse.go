@@ -172,6 +172,10 @@ func (c *Config) check(before []Problem) []Problem {
 	if c.Ports.Metrics == c.Ports.Health && c.Ports.Metrics != 0 {
 		add("--health-probe-port (HEALTH_PROBE_PORT)", fmt.Sprintf("is %d, like --metrics-port", c.Ports.Health), "choose another port")
 	}
+	if c.Metrics.CertDir != "" && !c.Metrics.Secure {
+		add("--metrics-cert-path (METRICS_CERT_PATH)", "is set, but the metrics are served in the clear",
+			"set --metrics-secure (METRICS_SECURE) to true, or leave the path out")
+	}
 	given := func(name string) bool {
 		return slices.ContainsFunc(c.settings, func(s setting) bool { return s.name == name && s.source != "" })
 	}

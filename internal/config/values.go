@@ -309,3 +309,19 @@ func anySpan(_ *Config, v string) error {
 func batchSize(_ *Config, v string) error {
 	return integer(func(*Config) *int { return new(int) }, 1, 50)(nil, v)
 }
+
+// bootstrapGroup is what Kubernetes asks of a group in a bootstrap token: system:bootstrappers: and a name of a-z, 0-9, : and -
+// that ends in a letter or digit. A token with any other group authenticates nobody.
+var bootstrapGroup = regexp.MustCompile(`^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$`)
+
+func tokenGroups(c *Config, v string) error {
+	if err := list(func(c *Config) *[]string { return &c.Cluster.TokenGroups })(c, v); err != nil {
+		return err
+	}
+	for _, g := range c.Cluster.TokenGroups {
+		if !bootstrapGroup.MatchString(g) {
+			return fmt.Errorf("holds %q, which is not system:bootstrappers: followed by letters a-z, digits, colons and dashes", g)
+		}
+	}
+	return nil
+}

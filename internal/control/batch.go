@@ -5,7 +5,8 @@ import "time"
 // window gathers waiting pods into a batch. It opens with the first pod nobody has planned for yet and closes when the
 // queue is quiet: when nothing new came for several times the gap that pods have been keeping, or for idle, or when it
 // has been open for the longest time allowed. A burst therefore closes within a quarter of a second after its last pod,
-// while a trickle is gathered for as long as users configured.
+// while a trickle is gathered for as long as users configured. So is what kube-scheduler has yet to look at: as long as it finds pods that fit nowhere
+// while others of unknown fate stand behind them, a plan would be for a part of the burst.
 type window struct {
 	opened, last time.Time
 	gap          time.Duration // longest gap between arrivals so far
@@ -35,12 +36,15 @@ func (w *window) observe(now time.Time, fresh int) {
 }
 
 // wait returns how long the window stays open after now; zero or less means it is due. A window without pods is
-// never due and reports false.
-func (w *window) wait(now time.Time, idle, longest time.Duration) (time.Duration, bool) {
+// never due and reports false. more says that there are pods which kube-scheduler has yet to look at.
+func (w *window) wait(now time.Time, idle, longest time.Duration, more bool) (time.Duration, bool) {
 	if w.seen == 0 {
 		return 0, false
 	}
 	quiet := min(idle, max(quietest, patience*w.gap))
+	if more {
+		quiet = idle
+	}
 	return min(w.last.Add(quiet).Sub(now), w.opened.Add(longest).Sub(now)), true
 }
 

@@ -17,18 +17,21 @@ func TestWindowClosesWhenTheQueueIsQuiet(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		arrivals []int
+		more     int // until when kube-scheduler has yet to look at pods
 		due      int
 	}{
-		"one pod waits a quarter of a second":             {[]int{0}, 250},
-		"a burst closes a quarter after its last pod":     {[]int{0, 5, 10, 15, 20}, 270},
-		"a slower stream is given four times its gap":     {every(100, 500), 900},
-		"growing gaps are given the configured idle time": {[]int{0, 200, 700}, 1700},
-		"what never ends is cut at the configured most":   {every(200, 20_000), 10_000},
+		"one pod waits a quarter of a second":                    {[]int{0}, 0, 250},
+		"a burst closes a quarter after its last pod":            {[]int{0, 5, 10, 15, 20}, 0, 270},
+		"a slower stream is given four times its gap":            {every(100, 500), 0, 900},
+		"growing gaps are given the configured idle time":        {[]int{0, 200, 700}, 0, 1700},
+		"while kube-scheduler is busy, the configured idle time": {[]int{0, 300, 900}, 30_000, 1900},
+		"until it is done": {[]int{0, 100, 200}, 700, 700},
+		"what never ends is cut at the configured most": {every(200, 20_000), 0, 10_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Unix(1000, 0)
 			var w window
-			if _, open := w.wait(start, idle, longest); open {
+			if _, open := w.wait(start, idle, longest, false); open {
 				t.Fatal("an empty window is open")
 			}
 			due := -1
@@ -38,7 +41,7 @@ func TestWindowClosesWhenTheQueueIsQuiet(t *testing.T) {
 					w.observe(now, 1)
 					next++
 				}
-				if d, open := w.wait(now, idle, longest); open && d <= 0 {
+				if d, open := w.wait(now, idle, longest, ms < x.more); open && d <= 0 {
 					due = ms
 					break
 				}

@@ -52,8 +52,8 @@ func (b *bufferStatus) pass(ctx context.Context) time.Duration {
 		if len(p.Conditions) == 0 && p.Resolved == nil {
 			continue
 		}
-		next = sooner(next, b.others.start(ctx, "buffer/"+x.Key().String(), func(ctx context.Context) error {
-			return ignore(b.Store.PatchBuffer(ctx, x.Key(), p), kube.NotFound)
+		next = sooner(next, b.put(ctx, "buffer/"+x.Key().String(), x, p.Conditions, p.Resolved, func(ctx context.Context) error {
+			return b.Store.PatchBuffer(ctx, x.Key(), p)
 		}))
 	}
 	return next

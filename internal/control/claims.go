@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -27,10 +28,11 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 	machines := machinesByClaim(w)
 	var landings map[string]land.Landing
 	next, _ := c.safely(&c.promises, opening, w, func() { landings = c.landings(w) })
+	joined := make(map[string]bool, len(w.Claims))
 	for i := range w.Claims {
 		claim := w.Claims[i]
 		v := lifecycle.View{
-			Claim: claim, Instance: machines[claim.Name], ListedAt: c.World.ListedAt(),
+			Claim: claim, Instance: machines[claim.Name], ListedAt: c.World.SeenAt(cmp.Or(claim.ProviderID, c.Market.IDOf(claim.Name))),
 			Pool: poolOf(w, claim.Pool), Class: classOf(w, claim.Class), Hold: landings[claim.Name].Hold, Now: now,
 		}
 		switch {
@@ -39,6 +41,8 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		case v.Instance != nil: // accepted, but we died before the claim could say so
 			v.Nodes = nodes[v.Instance.ID]
 		}
+		v.NodeSeen = c.joined[claim.UID]
+		joined[claim.UID] = v.NodeSeen || len(v.Nodes) > 0
 		var step lifecycle.Step
 		if wait, ok := c.safely(&c.claims, claim.Name, w, func() { step = lifecycle.Next(v) }); !ok {
 			next = sooner(next, wait)
@@ -51,6 +55,7 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		wait := c.claims.start(ctx, claim.Name, func(ctx context.Context) error { return c.do(ctx, v, step, landings[claim.Name].Tell) })
 		next = sooner(next, wait)
 	}
+	c.joined = joined
 	return next
 }
 
@@ -131,7 +136,7 @@ func (c *Controller) do(ctx context.Context, v lifecycle.View, step lifecycle.St
 		c.Observe.ClaimFinished(claim, c.Now())
 	}
 	if err == nil && step.Do == lifecycle.Register {
-		// The token has done its work; if this call is lost, the token expires and the sweeper takes it.
+		// The token has done its work; if this call is lost, the token expires.
 		err = c.Store.DropToken(ctx, claim.UID)
 	}
 	if err != nil {
@@ -146,7 +151,7 @@ func (c *Controller) patchClaim(ctx context.Context, name string, p kube.ClaimPa
 	if empty {
 		return nil
 	}
-	return ignore(c.Store.PatchClaim(ctx, name, p), kube.NotFound)
+	return c.kept("claim/"+name, "", model.Claim{Name: name, UID: p.UID}, c.Store.PatchClaim(ctx, name, p))
 }
 
 func ignore(err error, code kube.Code) error {
@@ -176,7 +181,7 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 	order := market.Request{Order: cloud.Order{Claim: claim.Name, ClaimUID: claim.UID, Pool: claim.Pool, Class: *v.Class,
 		Taints: lifecycle.NodeTaints(claim)}}
 	options, refusal := place.OptionsOrWhy(claim, cat)
-	options = place.Turned(options, claim.Name)
+	options = place.Turned(options, claim)
 	if len(options) == 0 {
 		return c.launchFailed(ctx, claim, cloud.Errorf(cloud.NoCapacity, "no offering is left: %s: %s", refusal.Why, refusal.Detail))
 	}
@@ -191,7 +196,8 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 	if order.Order.Cluster, err = c.Store.Cluster(ctx); err != nil {
 		return fmt.Errorf("launch %s: ask the cluster what a machine must know: %w", claim.Name, err)
 	}
-	until := now.Add(lifecycle.LaunchTimeout + lifecycle.RegistrationTimeout)
+	// No launch begins later than LaunchTimeout after the claim, so that every attempt asks for the same.
+	until := claim.Created.Add(lifecycle.LaunchTimeout + lifecycle.RegistrationTimeout)
 	if order.Order.Token, err = c.Store.Token(ctx, kube.TokenRequest{Claim: claim.Name, ClaimUID: claim.UID, Until: until}); err != nil {
 		return fmt.Errorf("launch %s: make its bootstrap token: %w", claim.Name, err)
 	}
@@ -208,7 +214,6 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 		return c.launchFailed(ctx, claim, err)
 	}
 	c.Mark(PointAccepted)
-	c.askCloud()
 	if err = c.recordLaunch(ctx, claim, cat, machine, overlaid(raw, cat, machine.Offering)); err != nil {
 		return err
 	}
@@ -265,6 +270,5 @@ func (c *Controller) terminate(ctx context.Context, v lifecycle.View) error {
 		return &later{after: retryAfter(err), err: err}
 	}
 	c.Mark(PointTerminated)
-	c.askCloud()
 	return nil
 }

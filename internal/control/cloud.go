@@ -3,77 +3,102 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// How often the cloud is listed: often while something is on its way in or out, seldom otherwise. A list is one call.
+// How often the cloud is listed: seldom, because single machines are followed one by one. When very many are due at once, one list is
+// cheaper.
 const (
-	listBusy = 2 * time.Second
-	listIdle = 2 * time.Minute
-	// listAtMost bounds calls: whatever asks, the cloud is listed no more often than this.
-	listAtMost = 500 * time.Millisecond
+	listEvery   = 5 * time.Minute
+	manyLooks   = 100
+	listForMany = 20 * time.Second
+	// looksAtOnce bounds the looks under way, lookPass is the pause between two passes while some are.
+	looksAtOnce = 8
+	lookPass    = time.Second
 )
 
-// askCloud makes the next pass list the cloud soon.
-func (c *Controller) askCloud() {
-	select {
-	case c.relist <- struct{}{}:
-	default:
-	}
-}
-
-// instances keeps the mirror's list of machines up to date.
+// instances keeps the mirror's picture of machines up to date: it lists them all after a start and then seldom, and looks at those
+// whose next news matters.
 func (c *Controller) instances(ctx context.Context) time.Duration {
-	every := listIdle
-	if c.inMotion() {
-		every = listBusy
-	}
-	select {
-	case <-c.relist:
-		every = listAtMost
-	default:
-	}
 	now := c.Now()
-	if age := now.Sub(c.World.ListedAt()); age < every {
-		return every - age
+	looks := lifecycle.Follow(c.World.Snapshot(), lifecycle.Sight{IDOf: c.Market.IDOf, SeenAt: c.World.SeenAt, LookedAt: c.World.LookedAt})
+	due := slices.IndexFunc(looks, func(l lifecycle.Look) bool { return l.Due.After(now) })
+	if due < 0 {
+		due = len(looks)
 	}
-	wait := c.others.start(ctx, "list", func(ctx context.Context) error {
-		asked := c.Now()
-		list, err := c.Market.List(ctx)
-		if err != nil {
-			c.Observe.CloudError("List", err)
-			c.Log.Error(err, "could not list the cloud's machines; the last list stays in use", "age", now.Sub(c.World.ListedAt()).String())
-			return &later{after: retryAfter(err), err: err}
-		}
-		for _, m := range list {
-			if m.State == model.Failed {
-				c.Market.Failed(m, c.Now())
-			}
-		}
-		// The list is as old as the question: what happened while the answer was on its way may be missing in it.
-		c.World.SetInstances(list, asked)
-		return nil
-	})
-	return sooner(every, wait)
+	every := listEvery
+	if due > manyLooks {
+		every = listForMany
+	}
+	listed := c.World.ListedAt()
+	next := every - now.Sub(listed)
+	if next <= 0 {
+		next = sooner(listForMany, c.others.start(ctx, "list", c.list))
+	}
+	if listed.IsZero() {
+		return sooner(next, lookPass)
+	}
+	c.mu.Lock()
+	held := c.lookAfter.Sub(now)
+	c.mu.Unlock()
+	if held > 0 {
+		return sooner(next, held)
+	}
+	for _, l := range looks[:due] {
+		c.looks.start(ctx, l.ID, func(ctx context.Context) error { return c.look(ctx, l.ID) })
+		next = sooner(next, lookPass)
+	}
+	if due < len(looks) {
+		next = sooner(next, looks[due].Due.Sub(now))
+	}
+	return next
 }
 
-// inMotion reports whether any machine is on its way in or out.
-func (c *Controller) inMotion() bool {
-	w := c.World.Snapshot()
-	for i := range w.Claims {
-		if w.Claims[i].Deleting() || !w.Claims[i].Is(model.Initialized) {
-			return true
+// list asks for all machines.
+func (c *Controller) list(ctx context.Context) error {
+	asked := c.Now()
+	list, err := c.Market.List(ctx)
+	if err != nil {
+		c.Observe.CloudError("List", err)
+		c.Log.Error(err, "could not list the cloud's machines; the last list stays in use", "listed", c.World.ListedAt())
+		return &later{after: retryAfter(err), err: err}
+	}
+	for _, m := range list {
+		if m.State == model.Failed {
+			c.Market.Failed(m, c.Now())
 		}
 	}
-	for i := range w.Instances {
-		if w.Instances[i].State != model.Running {
-			return true
-		}
+	// The list is as old as the question: what happened while the answer was on its way may be missing in it.
+	c.World.SetInstances(list, asked)
+	return nil
+}
+
+// look asks for one machine. When the cloud, or our own pace, asks to wait, all looks do.
+func (c *Controller) look(ctx context.Context, id string) error {
+	asked := c.Now()
+	m, err := c.Market.Get(ctx, id, asked)
+	switch cloud.CodeOf(err) {
+	case "":
+		c.World.SetInstance(id, &m, asked)
+		return nil
+	case cloud.NotFound:
+		c.World.SetInstance(id, nil, asked)
+		return nil
+	case cloud.Throttled:
+		wait := max(retryAfter(err), lookPass)
+		c.mu.Lock()
+		c.lookAfter = c.Now().Add(wait)
+		c.mu.Unlock()
+		return &later{after: wait, err: err}
 	}
-	return false
+	c.Observe.CloudError("Get", err)
+	c.Log.Error(err, "could not look at a machine; what was known of it stays in use", "instance", id)
+	return err
 }
 
 // catalogEvery is how often offerings are read again: what is sold out changes by the minute, the driver itself knows

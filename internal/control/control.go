@@ -117,7 +117,9 @@ type Controller struct {
 	claims   tasks // by claim name
 	drains   tasks // by node name
 	others   tasks // pools, classes, sweeping
+	awaited  awaited
 	promises tasks // by claim name
+	looks    tasks // by instance id
 
 	// mu guards the fields below. It is never held while a door is called.
 	mu     sync.Mutex
@@ -126,9 +128,13 @@ type Controller struct {
 	nominates bool
 	muted     time.Time
 	// spent are the pods that are told of a node no more, because it led to nothing.
-	spent land.Spent
+	spent     land.Spent
+	pruned    prunes    // has a lock of its own
+	barren    barren    // only the loop of pools uses it
+	lookAfter time.Time // no machine is looked at before
 
-	relist chan struct{} // holds a token when someone wants the cloud listed soon
+	// joined are the UIDs of claims of which a node was seen. Only the loop of claims uses it.
+	joined map[string]bool
 }
 
 // New makes a controller. It starts nothing.
@@ -155,11 +161,12 @@ func New(p Parts) (*Controller, error) {
 		p.Mark = func(Point) {}
 	}
 	p.Settings = p.Settings.withDefaults()
-	c := &Controller{Parts: p, relist: make(chan struct{}, 1)}
-	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises} {
+	c := &Controller{Parts: p}
+	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises, "look": &c.looks} {
 		t.name = name
 		t.limit, t.now, t.crashed = p.Settings.Workers, p.Now, c.crashed
 	}
+	c.looks.limit = looksAtOnce
 	return c, nil
 }
 
@@ -174,6 +181,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"pools", c.pools, time.Minute},
 		{"provision", c.provisioner().pass, 10 * time.Second},
 		{"static", c.staticPools().pass, time.Minute},
+		{"asides", c.asides, time.Minute},
 		{"overlays", c.overlays, time.Minute},
 		{"buffers", c.buffers().pass, time.Minute},
 		{"claims", c.lifecycles, time.Minute},
@@ -191,6 +199,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.drains.wait()
 	c.others.wait()
 	c.promises.wait()
+	c.looks.wait()
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,28 +67,29 @@ func TestAPassThatPanicsHoldsUpNoOtherLoop(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c.World.Begin()
 		c.World.Synced()
-		bad, good, cured := 0, 0, false
+		var bad, good atomic.Int64 // passes, counted in the loops and read here
+		var cured atomic.Bool
 		go c.run(ctx, loop{"bad", func(context.Context) time.Duration {
-			bad++
-			if !cured {
+			bad.Add(1)
+			if !cured.Load() {
 				outOfRange()
 			}
 			return 0
 		}, time.Second})
-		go c.run(ctx, loop{"good", func(context.Context) time.Duration { good++; return 0 }, time.Second})
+		go c.run(ctx, loop{"good", func(context.Context) time.Duration { good.Add(1); return 0 }, time.Second})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if bad < 10 || bad > 20 || panics("bad") != float64(bad) {
-			t.Errorf("within ten minutes, %d passes and %v counted panics; want about 15 of both", bad, panics("bad"))
+		if n := bad.Load(); n < 10 || n > 20 || panics("bad") != float64(n) {
+			t.Errorf("within ten minutes, %d passes and %v counted panics; want about 15 of both", n, panics("bad"))
 		}
-		if good < 590 || panics("good") != 0 {
-			t.Errorf("the other loop made %d passes, want one each second", good)
+		if good.Load() < 590 || panics("good") != 0 {
+			t.Errorf("the other loop made %d passes, want one each second", good.Load())
 		}
-		cured = true
+		cured.Store(true)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if bad < 60 {
-			t.Errorf("%d passes: the loop does not go on when it no longer panics", bad)
+		if bad.Load() < 60 {
+			t.Errorf("%d passes: the loop does not go on when it no longer panics", bad.Load())
 		}
 		cancel()
 		synctest.Wait()

@@ -60,8 +60,13 @@ func (c *Controller) leave(ctx context.Context, claim string, m disrupt.Move) er
 // decideDisruption reports false, and when to ask again, when there is no decision.
 func (c *Controller) decideDisruption() (d disrupt.Decision, wait time.Duration, ok bool) {
 	w := c.World.Snapshot()
+	now, awaited := c.Now(), time.Duration(0)
 	wait, ok = c.safely(&c.others, "disrupt/nodes", w, func() {
-		d = disrupt.Decide(disrupt.Input{World: w, Now: c.Now(), Expected: place.Expected(w)})
+		d = disrupt.Decide(disrupt.Input{World: w, Now: now, Expected: func() (nodes map[string]bool) {
+			nodes, awaited = c.awaited.with(now, w.Claims, place.Expected(w))
+			return nodes
+		}})
 	})
+	d.After = sooner(d.After, awaited)
 	return d, wait, ok
 }

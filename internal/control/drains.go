@@ -48,10 +48,10 @@ func (c *Controller) draining(ctx context.Context) time.Duration {
 	return next
 }
 
-// instanceGone reports whether the cloud no longer knows the node's machine: a list younger than the node's deletion
-// does not show it.
+// instanceGone reports whether the cloud no longer knows the node's machine: a list or a look younger than the node's
+// deletion does not show it.
 func (c *Controller) instanceGone(w model.World, n model.Node) bool {
-	if !c.World.ListedAt().After(n.DeletedAt) {
+	if !c.World.SeenAt(n.ProviderID).After(n.DeletedAt) {
 		return false
 	}
 	for i := range w.Instances {

@@ -30,7 +30,7 @@ func (c *Controller) run(ctx context.Context, l loop) {
 	defer stop()
 	held := backoff{base: crashBase, top: crashTop}
 	for ctx.Err() == nil {
-		next := l.idle
+		next, began := l.idle, c.Now()
 		if c.World.IsSynced() {
 			err := caught(func() error {
 				if d := l.pass(ctx); d > 0 {
@@ -45,12 +45,13 @@ func (c *Controller) run(ctx context.Context, l loop) {
 			}
 			held.tries = 0
 		}
+		pause := rest(c.Now().Sub(began))
 		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-changed:
-			sleep(ctx, settle)
+			sleep(ctx, pause)
 		}
 		timer.Stop()
 	}
@@ -118,7 +119,7 @@ type task struct {
 	trips   backoff
 }
 
-// echo is how long a finished step is held back. The mirror normally shows its effect within milliseconds; looking
+// echo is how long a finished step is held back at least. The mirror normally shows its effect within milliseconds; looking
 // again earlier would only repeat a step that is harmless but not free.
 const echo = 150 * time.Millisecond
 
@@ -152,7 +153,7 @@ func (t *tasks) start(ctx context.Context, key string, fn func(context.Context) 
 		if t.crashed != nil {
 			t.crashed(t.name, key, err)
 		}
-		t.finish(k, err)
+		t.finish(k, now, err)
 	}()
 	return 0
 }
@@ -196,7 +197,8 @@ func (t *tasks) trip(name string, err error) time.Duration {
 	return d
 }
 
-func (t *tasks) finish(k *task, err error) {
+// finish notes how a step ended that began at a time.
+func (t *tasks) finish(k *task, began time.Time, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.busy--
@@ -205,7 +207,7 @@ func (t *tasks) finish(k *task, err error) {
 	switch {
 	case err == nil:
 		k.wait.tries = 0
-		k.held = t.now().Add(echo)
+		k.held = t.now().Add(echoOf(t.now().Sub(began)))
 	case errors.As(err, &l) && l.after > 0:
 		k.held = t.now().Add(l.after)
 	default:

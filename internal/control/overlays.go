@@ -22,8 +22,8 @@ func (c *Controller) overlays(ctx context.Context) time.Duration {
 		if len(p.Conditions) == 0 {
 			continue
 		}
-		next = sooner(next, c.others.start(ctx, "overlay/"+o.Name, func(ctx context.Context) error {
-			return ignore(c.Store.PatchOverlay(ctx, o.Name, p), kube.NotFound)
+		next = sooner(next, c.put(ctx, "overlay/"+o.Name, o, p.Conditions, nil, func(ctx context.Context) error {
+			return c.Store.PatchOverlay(ctx, o.Name, p)
 		}))
 	}
 	return next

@@ -62,7 +62,7 @@ func (p *podWatcher) pass(ctx context.Context) time.Duration {
 func fingerprint(pods []model.Pod) uint64 {
 	h := fnv.New64a()
 	for i := range pods { // the picture is sorted
-		if pods[i].Reschedulable() {
+		if pods[i].Reschedulable() && !pods[i].Deleting() {
 			h.Write([]byte(pods[i].UID))
 			h.Write([]byte{0})
 		}

@@ -22,13 +22,15 @@ import (
 type provisioner struct {
 	*Controller
 	window window
-	seen   map[string]bool // UIDs of pods that were waiting at the last look
+	seen   map[string]bool // UIDs of pods that were waiting at the last look, and whether kube-scheduler had looked at them
 	last   time.Time       // when the last plan was made
 	about  uint64          // fingerprint of what it was made from
 	sieve  sieve
 	// settling knows who lost the place that was bought for it, and may get another yet; again is when to plan again for these, zero when there are none.
 	settling land.Settling
 	again    time.Time
+	// behind are pods that a plan for all was cut short for.
+	behind parts
 }
 
 // How soon a plan is made again while pods wait: soon when what a plan is made from has changed (the machine that the last
@@ -46,10 +48,10 @@ func (c *Controller) provisioner() *provisioner {
 func (p *provisioner) pass(ctx context.Context) time.Duration {
 	now := p.Now()
 	w := p.World.Snapshot()
-	fresh := p.fresh(w)
+	fresh, more := p.fresh(w)
 	p.Observe.Waiting(len(p.seen))
 	p.window.observe(now, fresh)
-	wait, open := p.window.wait(now, p.Settings.BatchIdle, p.Settings.BatchMax)
+	wait, open := p.window.wait(now, p.Settings.BatchIdle, p.Settings.BatchMax, more)
 	if !open && len(p.seen) == 0 {
 		return 0
 	}
@@ -60,6 +62,9 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 	if !open {
 		every := replanSame
 		if about != p.about {
+			every = replanChanged
+		}
+		if len(p.behind) > 0 {
 			every = replanChanged
 		}
 		if !p.again.IsZero() {
@@ -100,34 +105,58 @@ func planInputs(w model.World) uint64 {
 	for i := range w.Classes {
 		fmt.Fprintln(h, w.Classes[i].Ref, w.Classes[i].Ready(), w.Catalogs[w.Classes[i].Ref].Epoch)
 	}
-	fmt.Fprintln(h, bound, len(w.Daemons))
+	for i := range w.Daemons {
+		fmt.Fprintln(h, w.Daemons[i].ObjectKey(), w.Daemons[i].Pod.Requests)
+	}
+	fmt.Fprintln(h, bound)
 	return h.Sum64()
 }
 
-// fresh counts the waiting pods that this pass is the first to see, and forgets pods that no longer wait.
-func (p *provisioner) fresh(w model.World) int {
+// fresh counts the waiting pods that this pass is the first to see, and forgets pods that no longer wait. more says that kube-scheduler has yet to look at
+// pods that nobody can tell the fate of; then those that it looked at since the last pass count, too, and keep the window open.
+func (p *provisioner) fresh(w model.World) (fresh int, more bool) {
 	pods := place.Waiting(w)
 	waiting := make(map[string]bool, len(pods))
-	n := 0
 	for i := range pods {
-		waiting[pods[i].UID] = true
-		if !p.seen[pods[i].UID] {
-			n++
+		waiting[pods[i].UID] = !pods[i].Unjudged()
+	}
+	for i := range w.Pods {
+		if x := &w.Pods[i]; x.Unjudged() {
+			if _, waits := waiting[x.UID]; !waits {
+				more = true
+				break
+			}
+		}
+	}
+	for uid, judged := range waiting {
+		was, seen := p.seen[uid]
+		if !seen || more && judged && !was && p.window.seen > 0 {
+			fresh++
 		}
 	}
 	p.seen = waiting
-	return n
+	return fresh, more
 }
+
+// longPlan: people are told of a plan that takes longer.
+const longPlan = 10 * time.Second
 
 func (p *provisioner) plan(ctx context.Context, w model.World) {
 	began := p.Now()
-	plan := p.settled(w)
+	plan := p.timed(w, began)
 	real := told(plan)
 	p.Observe.Planned(real, p.Now().Sub(began))
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
 	p.move(ctx, w, plan)
 	p.Observe.Leftovers(w.Pods, real.Left)
+}
+
+// timed makes a plan, and tells of one that takes long while it is being made.
+func (p *provisioner) timed(w model.World, began time.Time) place.Plan {
+	defer p.Observe.Planning(began)()
+	defer time.AfterFunc(longPlan, func() { p.Observe.PlanTakesLong(w.Pools, len(place.Waiting(w)), longPlan) }).Stop()
+	return p.settled(w)
 }
 
 // sound audits a plan, and says so to whoever may mend it when it is not.
@@ -160,9 +189,18 @@ const replans = 3
 // settled makes a plan that buys nothing for pods which may get the place yet that was bought for them.
 func (p *provisioner) settled(w model.World) place.Plan {
 	var pods []model.Pod // nil = all that wait
+	if len(p.behind) > 0 {
+		pods = p.behind.next(w)
+	}
+	whole := pods == nil
 	p.again = time.Time{}
 	for range replans {
 		plan := p.decide(w, pods)
+		if whole && plan.Cut {
+			var pools []string
+			p.behind, pools = cutFor(w, plan)
+			p.Observe.PlanCut(w.Pools, pools, len(plan.Left))
+		}
 		var buying []model.PodKey
 		for _, b := range plan.Buy {
 			buying = append(buying, b.Pods...)

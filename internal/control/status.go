@@ -56,10 +56,17 @@ func (c *Controller) releaseClass(ctx context.Context, class model.Class, users 
 		c.Observe.ClassWaits(class, users)
 		return &later{after: classRetry, err: fmt.Errorf("%s: %d claims still use it", class.Ref, len(users))}
 	}
-	return ignore(c.Store.PatchClass(ctx, class.Ref, kube.ClassPatch{DropFinalizer: true}), kube.NotFound)
+	return c.kept("class/"+class.Ref.String(), "", class, c.Store.PatchClass(ctx, class.Ref, kube.ClassPatch{DropFinalizer: true}))
 }
 
 func (c *Controller) inspectClass(ctx context.Context, class model.Class) error {
+	if class.Unreadable != "" {
+		p := kube.ClassPatch{Conditions: model.Changed(class.Conditions, ready.Class(class, []model.Condition{unreadable(class)}), c.Now())}
+		if len(p.Conditions) > 0 {
+			return c.putClass(ctx, class, p)
+		}
+		return &later{after: classRetry, err: errFresh}
+	}
 	cluster, err := c.Store.Cluster(ctx)
 	if err != nil {
 		return err
@@ -84,7 +91,7 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 		p.KubernetesVersion = ""
 	}
 	if len(p.Conditions)+len(p.Images)+len(p.Annotations) > 0 || p.AddFinalizer || p.KubernetesVersion != "" {
-		if err := ignore(c.Store.PatchClass(ctx, class.Ref, p), kube.NotFound); err != nil {
+		if err := c.putClass(ctx, class, p); err != nil {
 			return err
 		}
 	}
@@ -95,6 +102,17 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 		}
 	}
 	return &later{after: after, err: errFresh}
+}
+
+// putClass writes a class' status, unless the very same was not kept a while ago.
+func (c *Controller) putClass(ctx context.Context, class model.Class, p kube.ClassPatch) error {
+	bare := p
+	bare.Conditions = nil
+	key, what := "class/"+class.Ref.String(), digest(p.Conditions, bare)
+	if c.pruned.rest(key, what, c.Now()) > 0 {
+		return nil
+	}
+	return c.kept(key, what, class, c.Store.PatchClass(ctx, class.Ref, p))
 }
 
 // unreachable keeps what is known about a class that was ready; one never inspected is Unknown, with the reason.
@@ -118,6 +136,7 @@ func sameImage(a, b model.Image) bool {
 // pools keeps the status of every pool up to date: what its nodes add up to, whether it may buy, its drift hash.
 func (c *Controller) pools(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
+	barren := c.barren.of(w)
 	var next time.Duration
 	for i := range w.Pools {
 		pool := w.Pools[i]
@@ -127,7 +146,8 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 		}
 		class := classOf(w, pool.Class)
 		sum, nodes := ready.Usage(w, pool.Name)
-		p := kube.PoolPatch{Conditions: model.Changed(pool.Conditions, ready.Pool(pool, class), c.Now()), Annotations: ready.PoolAnnotations(pool)}
+		want := append(ready.Pool(pool, class, barren[pool.Name]), ready.Features(pool, w.Unserved)...)
+		p := kube.PoolPatch{Conditions: model.Changed(pool.Conditions, want, c.Now()), Annotations: ready.PoolAnnotations(pool)}
 		if nodes != pool.StatusNodes {
 			p.Nodes = &nodes
 		}
@@ -141,8 +161,13 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 		if class != nil {
 			p.ClassGeneration = class.Generation
 		}
-		next = sooner(next, c.others.start(ctx, "pool/"+pool.Name, func(ctx context.Context) error {
-			return ignore(c.Store.PatchPool(ctx, pool.Name, p), kube.NotFound)
+		bare := p
+		bare.Conditions = nil
+		next = sooner(next, c.put(ctx, "pool/"+pool.Name, pool, p.Conditions, bare, func(ctx context.Context) error {
+			if model.IsFalse(p.Conditions, model.InstanceTypesFound) {
+				c.Observe.Barren(pool, barren[pool.Name])
+			}
+			return c.Store.PatchPool(ctx, pool.Name, p)
 		}))
 	}
 	return next

@@ -2,20 +2,18 @@ package control
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
-	"github.com/karpenter-aks/karpenter/model"
 )
 
 // sweepEvery is how often orphans are looked for on the cloud's side beyond its list of machines.
 const sweepEvery = 2 * time.Minute
 
-// sweep takes away what belongs to nobody: machines without a claim, nodes without a machine or a claim, tokens without a
-// claim, and what older versions or failed deletions left behind at the cloud.
+// sweep takes away what belongs to nobody: machines without a claim, nodes without a machine or a claim, and what older
+// versions or failed deletions left behind at the cloud. Tokens of lost claims expire by themselves.
 func (c *Controller) sweep(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
 	next := sweepEvery
@@ -26,7 +24,6 @@ func (c *Controller) sweep(ctx context.Context) time.Duration {
 			if err := c.Market.Terminate(ctx, m.ID); err != nil && cloud.CodeOf(err) != cloud.NotFound {
 				return &later{after: retryAfter(err), err: err}
 			}
-			c.askCloud()
 			return nil
 		}))
 	}
@@ -43,20 +40,6 @@ func (c *Controller) sweep(ctx context.Context) time.Duration {
 }
 
 func (c *Controller) sweepRest(ctx context.Context) error {
-	tokens, err := c.Store.Tokens(ctx)
-	if err != nil {
-		return err
-	}
-	// The picture is taken after the list: a token in the list whose claim is not in the picture has none.
-	w := c.World.Snapshot()
-	for _, uid := range tokens {
-		if slices.ContainsFunc(w.Claims, func(x model.Claim) bool { return x.UID == uid && !x.Is(model.Registered) }) {
-			continue
-		}
-		if err := c.Store.DropToken(ctx, uid); err != nil {
-			return err
-		}
-	}
 	if c.Sweeper == nil {
 		return &later{after: sweepEvery, err: errFresh}
 	}

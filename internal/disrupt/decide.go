@@ -79,6 +79,9 @@ type picture struct {
 	// nominated are the nodes for which kube-scheduler has made room for a pod.
 	nominated map[string]model.PodKey
 	closed    map[model.PodKey]string // pods whose budget is spent, and its name
+	// expected is the answer of Expected, once it was asked.
+	expected map[string]bool
+	asked    bool
 }
 
 func survey(in Input) *picture {

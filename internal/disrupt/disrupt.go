@@ -15,8 +15,9 @@ import (
 type Input struct {
 	World model.World
 	Now   time.Time
-	// Expected names the nodes on which waiting pods are expected (place.Expected): such nodes stay.
-	Expected map[string]bool
+	// Expected names the nodes on which waiting pods are expected (place.Expected): such nodes stay. It costs a plan, and is asked at most
+	// once, when a node would leave otherwise; nil = none are.
+	Expected func() map[string]bool
 }
 
 // Decision is which nodes leave now and why the others stay.

@@ -61,7 +61,8 @@ func catalog() map[model.ClassRef]model.Catalog {
 
 func input(t *testing.T, now, text string) disrupt.Input {
 	t.Helper()
-	in := disrupt.Input{Now: start.Add(dur(t, now)), Expected: map[string]bool{}}
+	expected := map[string]bool{}
+	in := disrupt.Input{Now: start.Add(dur(t, now)), Expected: func() map[string]bool { return expected }}
 	in.World.Catalogs = catalog()
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -83,7 +84,7 @@ func input(t *testing.T, now, text string) disrupt.Input {
 			pns, p, _ := strings.Cut(attrs["pod"][0], "/")
 			in.World.PDBs = append(in.World.PDBs, model.PDB{Namespace: ns, Name: short, Pods: []model.PodKey{{Namespace: pns, Name: p}}})
 		case "expected":
-			in.Expected["node-"+name] = true
+			expected["node-"+name] = true
 		default:
 			t.Fatalf("unknown line %q", line)
 		}

@@ -68,9 +68,6 @@ func (s *picture) occupied(x site) (model.Why, string, time.Duration) {
 
 // waits looks at what passes with time.
 func (s *picture) waits(x site) (model.Why, string, time.Duration) {
-	if s.Expected[x.node.Name] {
-		return model.WhyNominated, "waiting pods are expected here", 0
-	}
 	if k, ok := s.nominated[x.node.Name]; ok {
 		return model.WhyNominated, fmt.Sprintf("kube-scheduler keeps room here for %s", k), 0
 	}
@@ -86,5 +83,17 @@ func (s *picture) waits(x site) (model.Why, string, time.Duration) {
 	if !x.claim.Is(model.Consolidatable) {
 		return model.WhyConsolidateAfter, "", 0
 	}
+	if s.expects(x.node.Name) { // dear to ask, and so the last question
+		return model.WhyNominated, "waiting pods are expected here", 0
+	}
 	return "", "", 0
+}
+
+// expects reports whether waiting pods are expected on the node.
+func (s *picture) expects(node string) bool {
+	if !s.asked && s.Expected != nil {
+		s.expected = s.Expected()
+	}
+	s.asked = true
+	return s.expected[node]
 }

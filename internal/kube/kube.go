@@ -51,13 +51,12 @@ type Store interface {
 	// UID, is gone; Invalid when it is on a node already.
 	Nominate(ctx context.Context, n Nomination) error
 
-	// Token returns the bootstrap token of a claim, "id.secret", valid until about Until; it makes one when there is
-	// none and returns the same one when asked again.
+	// Token makes a bootstrap token for a claim, "id.secret", valid until about Until and for TokenLife at most. Asked again
+	// by the same process it returns the same one while that is good for as long; a process that made none cannot read what
+	// an earlier one made, and makes another. Both are good then.
 	Token(ctx context.Context, r TokenRequest) (string, error)
-	// DropToken removes the claim's token; nil when there is none.
+	// DropToken removes the claim's tokens; nil when there is none, and when we may not: they expire.
 	DropToken(ctx context.Context, claimUID string) error
-	// Tokens lists the claim UIDs that have a token.
-	Tokens(ctx context.Context) ([]string, error)
 
 	// Cluster says what a new machine must know to join.
 	Cluster(ctx context.Context) (model.Cluster, error)
@@ -162,6 +161,9 @@ type Nomination struct {
 	Node string
 }
 
+// TokenLife is how long a bootstrap token lives at most. The chart's admission policy holds us to it.
+const TokenLife = 30 * time.Minute
+
 // TokenRequest asks for the bootstrap token of a claim.
 type TokenRequest struct {
 	Claim, ClaimUID string
@@ -197,13 +199,16 @@ const (
 	Invalid     Code = "invalid"     // the API server refused the content
 	Denied      Code = "denied"      // we lack the permission
 	Unavailable Code = "unavailable" // the API server cannot be reached, or asks us to wait
-	Unknown     Code = "unknown"
+	// Pruned: the write was done, but for Error.Fields, which the cluster's CRD does not know. Doing it again changes nothing.
+	Pruned  Code = "pruned"
+	Unknown Code = "unknown"
 )
 
 // Error is a refusal of the cluster in our words.
 type Error struct {
-	Code Code
-	Err  error
+	Code   Code
+	Fields []string // of Pruned: the paths of what was dropped, sorted
+	Err    error
 }
 
 // Error prints "conflict: …".

@@ -134,7 +134,7 @@ func survey(w *model.World) []*site {
 	}
 	idle := map[model.PodKey]*model.Pod{}
 	for i := range w.Pods {
-		if p := &w.Pods[i]; p.Provisionable() && !p.Virtual {
+		if p := &w.Pods[i]; (p.Provisionable() || p.Unjudged()) && !p.Virtual { // of the latter, those that were planned for with others of their template
 			idle[p.Key()] = p
 		}
 	}

@@ -166,7 +166,7 @@ func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]boo
 	if len(told) == 0 {
 		return nil, waits
 	}
-	ours := planned(w, anyClaim)
+	ours := place.Planned(w, anyClaim)
 	n := 0
 	for _, p := range told {
 		if ours[p.Key()] {
@@ -175,19 +175,6 @@ func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]boo
 		}
 	}
 	return told[:n], waits
-}
-
-// planned are the pods that some claim was made for of those that of accepts. What others nominate is theirs.
-func planned(w *model.World, of func(*model.Claim) bool) map[model.PodKey]bool {
-	out := map[model.PodKey]bool{}
-	for i := range w.Claims {
-		if c := &w.Claims[i]; of(c) {
-			for _, key := range place.PlannedPods(*c) {
-				out[key] = true
-			}
-		}
-	}
-	return out
 }
 
 func anyClaim(*model.Claim) bool { return true }

@@ -34,7 +34,7 @@ type Settling struct {
 // Look returns those of the pods that need not be bought for yet: some claim was made for them already, and pods of claims were bound, or nodes of
 // claims opened, less than settleQuiet ago. It also says how long until it is worth looking again (0 = when something changes). O(pods).
 func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wait map[model.PodKey]bool, next time.Duration) {
-	ours := planned(&w, func(c *model.Claim) bool { return landing(c, now) })
+	ours := place.Planned(&w, func(c *model.Claim) bool { return landing(c, now) })
 	uids := map[model.PodKey]string{}
 	for i := range w.Pods {
 		if p := &w.Pods[i]; p.Node == "" && !p.Virtual && ours[p.Key()] {

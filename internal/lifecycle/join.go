@@ -16,10 +16,14 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 func (c *casebook) join() Step {
 	since := c.since(model.Launched)
 	switch i := c.Instance; {
-	case i != nil && (i.State == model.Failed || i.State == model.Stopping):
+	case c.isLost():
 		return c.lost()
 	case i == nil && len(c.Nodes) == 0 && c.listedAfter(since):
 		return c.delete(model.WhyInstanceGone, "the cloud does not list the machine any more")
+	case len(c.Nodes) == 0 && c.NodeSeen:
+		// It does not come back: a kubelet registers its node once in its life (registrationCompleted in
+		// k8s.io/kubernetes/pkg/kubelet/kubelet_node_status.go).
+		return c.delete(model.WhyNodeGone, "its node was deleted before it registered")
 	case !since.Add(RegistrationTimeout).After(c.Now):
 		return c.delete(model.WhyRegisterTimeout, "no node registered within "+RegistrationTimeout.String())
 	}
@@ -36,12 +40,8 @@ func (c *casebook) join() Step {
 			unregistered(model.False, "MultipleNodesFound", "More than one node has the provider id: "+c.nodeNames())...)
 	}
 	n := c.Nodes[0]
-	if n.Deleting() && n.Labels[model.LabelRegistered] == "true" {
-		// We opened it and died before writing that down. It does not come back: the kubelet registered once.
-		return c.delete(model.WhyNodeGone, "the node "+n.Name+" is being deleted")
-	}
 	if n.Deleting() {
-		return c.record(model.WhyNodeGone, "the node "+n.Name+" is being deleted before it registered")
+		return c.delete(model.WhyNodeGone, "the node "+n.Name+" is being deleted")
 	}
 	// A node without the taint was open to any pod before it was ready for them, unless it was we who took the taint
 	// away and died before writing that down: then the label is there.

@@ -16,7 +16,7 @@ func NodeTaints(c model.Claim) []model.Taint {
 
 // NodeLabels are the labels of the node that offering o of type t becomes for claim c: those of the type, of the
 // offering, the values that the claim's requirements leave no choice about, and the claim's own, later ones winning.
-// Where the claim may have one of several values (a node's mode), it gets the last by name of those allowed.
+// Where the claim may have one of several values (a node's mode), it gets the last of those allowed.
 func NodeLabels(c model.Claim, t model.InstanceType, o model.Offering) map[string]string {
 	out := map[string]string{}
 	for _, k := range slices.Sorted(maps.Keys(t.Either)) {
@@ -40,7 +40,6 @@ func NodeLabels(c model.Claim, t model.InstanceType, o model.Offering) map[strin
 
 func choose(reqs []model.Requirement, key string, values []string) string {
 	allowed := slices.Clone(values)
-	slices.Sort(allowed)
 	for _, r := range reqs {
 		if r.Key != key {
 			continue

@@ -43,7 +43,8 @@ func (c *casebook) takeApart() Step {
 		return c.terminate()
 	case staying:
 		return Step{Do: DeleteNodes, Why: model.WhyDeleted, After: c.after}
-	case len(c.Nodes) > 0 && c.Instance != nil && !drained:
+	case len(c.Nodes) > 0 && c.Instance != nil && c.Instance.State != model.Stopped && !drained:
+		// On a machine that is switched off nobody would ever see a pod off.
 		return Step{Do: Wait, Why: model.WhyDraining, After: c.after}
 	case c.Instance != nil:
 		return c.terminate()

@@ -35,10 +35,13 @@ type View struct {
 	Claim model.Claim
 	// Nodes are the nodes whose provider id is the claim's; usually none or one.
 	Nodes []model.Node
+	// NodeSeen says that an earlier picture showed a node of the claim: one that is gone now was deleted. Not knowing it, as after a
+	// restart, costs patience only.
+	NodeSeen bool
 	// Instance is the cloud's machine for the claim, found by provider id or else by the claim's name and UID; nil when
 	// the last list had none. Every new list counts as a change: the caller asks again for every claim.
 	Instance *model.Instance
-	// ListedAt is when the cloud was last listed successfully; zero before the first time. "No instance" is believed
+	// ListedAt is when the cloud was last asked about the claim's machine, by a list or by a look; zero before the first list. "No instance" is believed
 	// only when the list is younger than the fact it contradicts.
 	ListedAt time.Time
 	// Pool and Class are nil when they do not exist; never because the mirror has not caught up yet.

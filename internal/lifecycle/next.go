@@ -97,8 +97,8 @@ func (c *casebook) unwanted() (Step, bool) {
 // launch buys the machine.
 func (c *casebook) launch() Step {
 	end := c.Claim.Created.Add(LaunchTimeout)
-	if i := c.Instance; i != nil {
-		if i.State == model.Failed || i.State == model.Stopping {
+	if c.Instance != nil {
+		if c.isLost() {
 			return c.lost()
 		}
 		// Accepted, but we died or lost the reply before writing it down: launching again gives us this machine. That
@@ -117,6 +117,11 @@ func (c *casebook) launch() Step {
 	}
 	if s, stop := c.classless(); stop {
 		return s
+	}
+	if u := c.Claim.Unreadable; u != "" {
+		return c.record(model.WhyUnreadable, u, model.Condition{
+			Type: model.Launched, Status: model.Unknown, Reason: "Unreadable", Message: "a value cannot be read, so nothing is bought for it: " + u,
+		})
 	}
 	return Step{Do: Launch, Why: model.WhyNew, After: c.after}
 }
@@ -141,11 +146,19 @@ func (c *casebook) classless() (Step, bool) {
 	}), true
 }
 
+// isLost reports whether the machine that was bought will never bring a node.
+func (c *casebook) isLost() bool {
+	return c.Instance != nil && (c.Instance.State == model.Failed || c.Instance.State == model.Stopping || c.Instance.State == model.Stopped)
+}
+
 // lost deletes a claim whose machine the cloud refused or takes away.
 func (c *casebook) lost() Step {
 	i := c.Instance
-	if i.State == model.Stopping {
+	switch i.State {
+	case model.Stopping:
 		return c.delete(model.WhyInstanceGone, "the cloud is deleting the machine "+i.Name)
+	case model.Stopped:
+		return c.delete(model.WhyInstanceStopped, "the machine "+i.Name+" was switched off by somebody else")
 	}
 	why, reason := failure(i.FailureCode)
 	s := c.delete(why, i.FailureText)
@@ -163,6 +176,8 @@ func (c *casebook) serve() Step {
 		return c.delete(model.WhyNodeGone, "the node "+n.Name+" is being deleted")
 	case c.Instance != nil && c.Instance.State == model.Stopping:
 		return c.lost() // evicted: the sooner its pods move, the better. (Failed means less now: the node is the judge.)
+	case c.Instance != nil && c.Instance.State == model.Stopped && n.Ready != model.True:
+		return c.lost() // switched off. (A node that is ready says that it was switched on again.)
 	case c.Instance == nil && c.listedAfter(c.since(model.Registered)) && n.Ready != model.True:
 		// A ready node speaks for its machine more loudly than a list that lacks it.
 		return c.delete(model.WhyInstanceGone, "the cloud does not list the machine, and its node is not ready")

@@ -151,7 +151,7 @@ func (l *land) progress() {
 		switch {
 		case l.machine == nil && n.Deleting(), n.Deleting() && len(n.Finalizers) == 0:
 			continue // the drain let go of it
-		case l.machine == nil:
+		case l.machine == nil, l.machine.State == model.Stopped:
 			n.Ready = model.Unknown
 		case n.Ready == model.True:
 			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(x model.Taint) bool { return x.Key == "cilium" })
@@ -172,10 +172,14 @@ func (l *land) progress() {
 
 // mischief is one thing that may happen at any time.
 func (l *land) mischief(t *rapid.T) {
-	switch rapid.SampledFrom([]string{"none", "fail", "evict", "delete claim", "delete node", "no pool", "class", "forget node"}).Draw(t, "mischief") {
+	switch rapid.SampledFrom([]string{"none", "fail", "evict", "switch off", "delete claim", "delete node", "no pool", "class", "forget node"}).Draw(t, "mischief") {
 	case "fail":
 		if l.machine != nil && l.machine.State == model.Pending {
 			l.machine.State, l.machine.FailureCode, l.machine.FailureText = model.Failed, "no-capacity", "none left"
+		}
+	case "switch off":
+		if l.machine != nil && l.machine.State == model.Running {
+			l.machine.State = model.Stopped
 		}
 	case "evict":
 		if l.machine != nil {

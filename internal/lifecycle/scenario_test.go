@@ -65,6 +65,8 @@ func view(t *testing.T, now, input string) lifecycle.View {
 			pool(t, &v, words)
 		case "class":
 			class(t, &v, rest)
+		case "seen":
+			v.NodeSeen = true
 		case "node":
 			v.Nodes = append(v.Nodes, node(t, words))
 		case "instance":

@@ -6,6 +6,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,9 +33,10 @@ type Recorder struct {
 	log     logr.Logger
 	metrics *Metrics
 
-	// mu guards the field below.
+	// mu guards the fields below.
 	mu   sync.Mutex
-	last [4]int // what the last plan that was logged came to
+	last [4]int            // what the last plan that was logged came to
+	told map[string]string // by what it is about, what was logged last; see onChange
 }
 
 // New makes a recorder. All three are required.
@@ -71,6 +73,16 @@ func (r *Recorder) Planned(p place.Plan, took time.Duration) {
 	}
 	r.log.Info("planned", "pods", placed, "nodeclaims", len(p.Buy), "nominated", len(p.Fits), "left", len(p.Left),
 		"price", p.Price.String(), "cut", p.Cut, "took", took.String())
+}
+
+// PlanCut tells that a plan for all pods that wait was cut short at the work limit, and in which pools pods were left over because of it.
+func (r *Recorder) PlanCut(pools []model.Pool, cut []string, left int) {
+	r.metrics.planCut.Inc()
+	for _, p := range pools {
+		if slices.Contains(cut, p.Name) {
+			r.say(p, kube.Warning, "PlanCutShort", "Planning for all pods that wait took more work than one plan may, and the turn of some pods of this pool did not come; they are planned for apart")
+		}
+	}
 }
 
 // PlanRefused tells that a plan of ours was unsound and was thrown away.
@@ -178,6 +190,8 @@ func (r *Recorder) ClaimDeleted(c model.Claim, s lifecycle.Step) {
 		r.say(c, kube.Warning, "InsufficientCapacityError", "NodeClaim %s event: %s", c.Name, s.Message)
 	case model.WhyLaunchTimeout, model.WhyRegisterTimeout, model.WhyLaunchFailed:
 		r.say(c, kube.Warning, "LaunchFailed", "NodeClaim %s was given up: %s", c.Name, s.Message)
+	case model.WhyInstanceStopped:
+		r.say(c, kube.Warning, "InstanceStopped", "NodeClaim %s is given up: %s", c.Name, s.Message)
 	case model.WhyExpired, model.WhyEmpty:
 		r.say(c, kube.Normal, "DisruptionTerminating", "Disrupting NodeClaim: %s", title(s.Why))
 	}

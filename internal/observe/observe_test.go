@@ -1,7 +1,10 @@
 package observe
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -98,5 +101,24 @@ func TestMetricNamesAreThoseThatDashboardsQuery(t *testing.T) {
 		if !ok || got != want {
 			t.Errorf("%s = %v (there: %v), want %v", name, got, ok, want)
 		}
+	}
+}
+
+// One pool with much to say does not keep the others from being heard, and an event stays as long as the API server takes.
+func TestEveryPoolIsHeardInTheEvent(t *testing.T) {
+	wordy := place.Refusal{Pool: "wordy", Why: model.WhyRequirements, Detail: strings.Repeat("välue, ", 10_000)}
+	short := place.Refusal{Pool: "short", Why: model.WhyTaint, Detail: "taint gpu=true:NoSchedule is not tolerated"}
+	for _, list := range [][]place.Refusal{{wordy, short}, {short, wordy}, {wordy, wordy, short, wordy}} {
+		text := Leftover(place.Leftover{Refusals: list})
+		if len(text) > 1024 || !utf8.ValidString(text) {
+			t.Errorf("%d bytes, UTF-8 %v", len(text), utf8.ValidString(text))
+		}
+		if !strings.Contains(text, short.Detail) || strings.Count(text, "nodepool ") != len(list) {
+			t.Errorf("some pool is not heard: %s", text)
+		}
+	}
+	text := Leftover(place.Leftover{Refusals: slices.Repeat([]place.Refusal{wordy}, 100)})
+	if len(text) > 1024 || !strings.Contains(text, "nodepools more") {
+		t.Errorf("a hundred pools: %d bytes: %s", len(text), text)
 	}
 }

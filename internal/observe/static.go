@@ -24,3 +24,9 @@ func (r *Recorder) StaticRemoved(c model.Claim) {
 	r.log.Info("deleting nodeclaim", "NodeClaim", c.Name, "NodePool", c.Pool, "why", model.WhyReplicasLowered)
 	r.say(c, kube.Normal, "DisruptionTerminating", "Disrupting NodeClaim: %s", title(model.WhyReplicasLowered))
 }
+
+// Barren tells of a pool whose requirements leave nothing of what the cloud sells.
+func (r *Recorder) Barren(p model.Pool, why string) {
+	r.log.Info("a pool can buy nothing", "NodePool", p.Name, "why", why)
+	r.say(p, kube.Warning, "NoCompatibleInstanceTypes", "The pool can buy nothing: %s", why)
+}

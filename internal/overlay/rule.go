@@ -78,6 +78,9 @@ const dearest = 1e6
 func problems(o model.Overlay) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if o.Unreadable != "" {
+		add("a value cannot be read: %s", o.Unreadable)
+	}
 	if o.Price != "" && o.PriceAdjustment != "" {
 		add("spec: price and priceAdjustment exclude each other")
 	}

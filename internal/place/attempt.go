@@ -129,11 +129,17 @@ func (d *decision) capKeyOf(s seated) capKey {
 	return capKey{s.g.key, s.cell.key()}
 }
 
+// asEqual: prices that differ by less than such a part are as good as each other.
+const asEqual = 100_000
+
 // compare orders decisions: fewer planned pods for whom machines would be bought twice, or that lost their place; then fewer pods left over,
-// those that matter most before others; then cheaper, then fewer machines.
+// those that matter most before others; then cheaper, and fewer machines where the price is next to equal.
 func (d *decision) compare(o *decision) int {
-	return cmp.Or(d.comparePlaces(o),
-		cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
+	fewer := 0
+	if diff := d.plan.Price - o.plan.Price; max(diff, -diff) <= max(d.plan.Price, o.plan.Price)/asEqual {
+		fewer = cmp.Compare(len(d.plan.Buy), len(o.plan.Buy))
+	}
+	return cmp.Or(d.comparePlaces(o), fewer, cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
 }
 
 // comparePlaces is compare without the price.

@@ -50,6 +50,15 @@ func (s set) count() int {
 	return n
 }
 
+// lacks counts the members of s that are not in o.
+func (s set) lacks(o set) int {
+	n := 0
+	for i := range s {
+		n += bits.OnesCount64(s[i] &^ o[i])
+	}
+	return n
+}
+
 // within reports whether every member of s is in o.
 func (s set) within(o set) bool {
 	for i := range s {

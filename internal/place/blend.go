@@ -1,5 +1,7 @@
 package place
 
+import "slices"
+
 const (
 	// wellFilled: a machine of the mix whose pods are worth this part of its price is bought without looking at others.
 	wellFilled = 0.995
@@ -14,10 +16,12 @@ type blender struct {
 	*filler
 	mix      *sliced
 	patterns []pattern
-	tried    []int // per pattern: the choice that it is built for
-	built    []int // per pattern: the prices that it was built for
-	prices   int   // how often prices changed
-	at       []int // per choice: 1 + its pattern
+	tried    []int         // per pattern: the choice that it is built for
+	built    []int         // per pattern: the prices that it was built for
+	prices   int           // how often prices changed
+	at       []int         // per choice: 1 + its pattern
+	twins    map[int][]int // by choice: those that like lists
+	bought   []int         // per choice: machines
 }
 
 // blend buys machines in the mix that the program of slices asks for, and asks anew as pods run out. Filling by worth alone buys whatever
@@ -25,7 +29,7 @@ type blender struct {
 // waste. Keeping to the mix, what is left stays as mixed as it was. nil when it cannot be better than the draft to beat. The program is used
 // up.
 func (p *packer) blend(want []int, mix *sliced, beat *draft) *draft {
-	b := &blender{mix: mix, at: make([]int, len(p.choices))}
+	b := &blender{mix: mix, at: make([]int, len(p.choices)), twins: map[int][]int{}, bought: make([]int, len(p.choices))}
 	b.filler = p.newFiller(want, mix.prices(want))
 	for _, ci := range b.tries {
 		b.of(int(ci))
@@ -114,7 +118,36 @@ func (b *blender) wanted() int {
 	if best < 0 {
 		return -1
 	}
-	return b.of(best)
+	return b.of(b.rarest(best))
+}
+
+// rarest is, of choices that cost and hold the same and are filled well, as machines of one size in several zones are, the one of which the fewest machines
+// were bought. To the mix one is as good as another, so it takes the first for all pods that may go anywhere. With a pod or two
+// beside them that may not, nearly all machines would be in that zone, and, of spot machines, of one spot pool.
+func (b *blender) rarest(ci int) int {
+	best := ci
+	for _, o := range b.like(ci) {
+		if i := b.of(o); b.bought[o] < b.bought[best] && b.ready(i) && b.ratio(i) >= wellFilled {
+			best = o
+		}
+	}
+	return best
+}
+
+// like lists the choices that cost and hold what the choice does, whoever they take.
+func (b *blender) like(ci int) []int {
+	if list, ok := b.twins[ci]; ok {
+		return list
+	}
+	var out []int
+	c := &b.choices[ci]
+	for _, t := range b.tries {
+		if o := &b.choices[t]; o.price == c.price && o.seller == c.seller && slices.Equal(o.room, c.room) && slices.Equal(o.cost, c.cost) {
+			out = append(out, int(t))
+		}
+	}
+	b.twins[ci] = out
+	return out
 }
 
 // densest is the pattern with most worth for its price.
@@ -147,6 +180,7 @@ func (b *blender) spent(i int) float64 {
 // take buys a pattern, more than once where it goes many times, and asks for prices of what is left. It returns how often.
 func (b *blender) take(d *draft, pt *pattern) int {
 	times := b.buy(d, pt, atOnce)
+	b.bought[pt.choice] += times
 	if !b.mix.less(pt.loads, times) {
 		return times
 	}

@@ -125,11 +125,13 @@ func (b *buyer) answer(d *deal) {
 	s := b.sellers[c.seller]
 	fits, own, first := b.candidates(d)
 	order, sight := append(b.order[:0], c.company...), sight{s: s, most: b.most}
-	for i := first; i >= 0 && (len(order) < longList*b.most || len(s.wanted) > 0); i = fits.next(i + 1) {
+	t, all := s.variety(), len(s.wanted) > 0 && len(s.bounded) > 0
+	for i := first; i >= 0 && (len(order) < longList*b.most || all || !t.full()); i = fits.next(i + 1) {
 		if !s.room[i].covers(d.need) || !d.allowed.covers(s.cost[i]) {
 			continue
 		}
-		if order = append(order, i); s.plain() && sight.sated(i) {
+		t.add(i)
+		if order = append(order, i); s.steady() && sight.sated(i) && t.full() {
 			break
 		}
 	}
@@ -261,7 +263,7 @@ func compareKeys(a, b model.PodKey) int {
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
 func (s *seller) options(from []int, pods model.Resources, need vec, most int) ([]int, model.Resources) {
-	if s.plain() {
+	if s.steady() && len(s.wanted) == 0 {
 		if len(from) > 0 {
 			from = s.narrow(from, most)
 		}
@@ -276,6 +278,10 @@ func (s *seller) options(from []int, pods model.Resources, need vec, most int) (
 			continue
 		}
 		seen.add(i)
+		if s.light {
+			all = append(all, i) // each holds the pods, and no daemon comes beside them
+			continue
+		}
 		grows := len(all) == 0
 		for r, v := range s.taken[i] {
 			next[r] = max(v, over[r])
@@ -305,73 +311,14 @@ func (s *seller) options(from []int, pods model.Resources, need vec, most int) (
 	}
 	var daemons model.Resources
 	for k, i := range all {
+		if s.light {
+			break
+		}
 		if k == 0 || !s.overhead[i].FitsIn(daemons) {
 			daemons = daemons.Max(s.overhead[i])
 		}
 	}
 	return all, pods.Add(daemons)
-}
-
-// inBand is how many options the cheap band may fill, of most.
-func inBand(most int) int { return most - most/varietyPart }
-
-// holds reports whether offering i has room for the pods and for daemons that take over.
-func (s *seller) holds(i int, need, over vec) bool {
-	for r, v := range s.room[i] {
-		if v+s.taken[i][r] < need[r]+over[r] {
-			return false
-		}
-	}
-	return true
-}
-
-// narrow keeps the cheap band, then what minValues asks for, then what variety asks for.
-func (s *seller) narrow(all []int, most int) []int {
-	first := s.shelf.items[all[0]].o
-	wide := widthOf(first.CapacityType)
-	picked := newSet(len(s.shelf.items))
-	types, families := make([]int32, 0, most), make([]int32, 0, most)
-	out := make([]int, 0, most)
-	pick := func(i int) {
-		it := &s.shelf.items[i]
-		picked.add(i)
-		if !slices.Contains(types, it.typ) {
-			types = append(types, it.typ)
-		}
-		if !slices.Contains(families, it.family) {
-			families = append(families, it.family)
-		}
-		out = append(out, i)
-	}
-	for _, i := range all {
-		if len(out) >= inBand(most) || s.shelf.items[i].o.Price*100 > first.Price*wide.band {
-			break
-		}
-		pick(i)
-	}
-	if len(out) == 0 {
-		pick(all[0])
-	}
-	for _, i := range all {
-		if len(s.wanted) == 0 {
-			break
-		}
-		if !picked.has(i) && len(out) < most && s.adds(out, i) {
-			pick(i)
-		}
-	}
-	for _, i := range all {
-		it := &s.shelf.items[i]
-		if wide.ceiling != noCeiling && it.o.Price*100 > first.Price*wide.ceiling {
-			break
-		}
-		if !picked.has(i) && len(out) < most && (len(out) < wide.options || len(types) < wide.types && !slices.Contains(types, it.typ) ||
-			len(families) < wide.families && !slices.Contains(families, it.family)) {
-			pick(i)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // requirements is what the claim must ask for: own, narrowed to the options' types, zones and capacity types. Labels that
@@ -397,10 +344,12 @@ func (s *seller) requirements(own require.Set, options []Option) []model.Require
 	})
 	for _, k := range out.Keys() {
 		v, _ := out.Get(k)
-		if !s.shelf.machine(k) && !v.AllowsAbsent() {
-			if one, ok := v.Pick(); ok {
-				out = out.With(k, require.One(one))
-			}
+		if s.shelf.machine(k) {
+			continue
+		}
+		// A label that may be missing is given, too (the pool says NotIn): a pod that asks for the label later finds it there.
+		if one, ok := v.Pick(); ok {
+			out = out.With(k, require.One(one))
 		}
 	}
 	return out.With(model.LabelInstanceType, require.OneOf(types...)).With(model.LabelZone, require.OneOf(zones...)).

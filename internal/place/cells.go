@@ -33,6 +33,7 @@ func (d *decision) lotOf(s *seller, f *form) *lot {
 	}
 	if f.lots[s.id] == nil {
 		f.lots[s.id] = newLot(s, f)
+		s.setup += 1 + len(f.terms)
 	}
 	return f.lots[s.id]
 }

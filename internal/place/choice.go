@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -40,7 +41,20 @@ func newChoices(tier []*seller, groups []*form) []choice {
 	if !slices.IsSortedFunc(all, byPrice) { // those of one seller and flavour are
 		slices.SortFunc(all, byPrice)
 	}
+	for i := len(all) - 1; i >= 0; i-- {
+		all[i].price += toll(all[i].price, all[0].price)
+	}
 	return prune(all)
+}
+
+// tollShare: so many times what a plan may cost more for the sake of fewer machines is its price.
+const tollShare = 10_000
+
+// toll is what packing adds to a machine's price for being one more: next to nothing, so that of plans that cost the same but for some millionths
+// the one with fewer machines wins. Large machines bear more, for what two of half the size save grows with their price; but
+// less than in proportion, or two would never bear more than one. Least is the price of the cheapest machine on sale.
+func toll(price, least int64) int64 {
+	return int64(math.Sqrt(float64(price)*float64(least))) / tollShare
 }
 
 // flavours lists the distinct ways in which groups narrow labels that nodes of the seller may have either way. The
@@ -74,6 +88,7 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 			continue
 		}
 		ok := s.affordable(l)
+		s.setup += 1 + n/comparedAsOne
 		for i := ok.first(); i >= 0; i = ok.next(i + 1) {
 			if masks[i] == nil {
 				masks[i] = flat[i*words : (i+1)*words : (i+1)*words]
@@ -82,6 +97,9 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 			masks[i].add(gi)
 		}
 	}
+	if len(s.choosy) > 0 {
+		return s.inCompany(like, masks)
+	}
 	out := make([]choice, 0, some)
 	for i, m := range masks {
 		if m == nil {
@@ -89,14 +107,6 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 		}
 		c := like
 		c.item, c.price, c.room, c.cost, c.takes = i, int64(s.shelf.items[i].o.Price), s.room[i], s.cost[i], m
-		if len(s.choosy) > 0 {
-			for _, most := range []int{len(c.room), bulk} {
-				if with := c; s.diverse(&with, masks, most) {
-					out = append(out, with)
-				}
-			}
-			continue
-		}
 		alike := func(o choice) bool {
 			return slices.Equal(o.takes, c.takes) && slices.Equal(o.room, c.room) && slices.Equal(o.cost, c.cost)
 		}
@@ -105,115 +115,6 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 		}
 	}
 	return out
-}
-
-// bulk is how many amounts, cpu and memory, make a machine large: what else it has matters to few pods.
-const bulk = 2
-
-// diverse shrinks what the choice may be filled with until enough other offerings hold it too to meet minValues: the
-// room is what the smallest of a company of offerings leaves beside the most that daemons take on any of them, only groups
-// that all accept count, and the limits must bear the largest. Those join first that lose least of the amounts, of which the first most are looked
-// at. It is false when no company is enough.
-func (s *seller) diverse(c *choice, masks []set, most int) bool {
-	i := c.item
-	type mate struct {
-		item int
-		loss float64
-	}
-	var mates []mate
-	for j, m := range masks {
-		if m == nil {
-			continue
-		}
-		loss := 0.0
-		for r, v := range s.room[i][:min(most, len(s.room[i]))] {
-			if o := s.room[j][r]; o < v && v > 0 {
-				loss = max(loss, 1-float64(o)/float64(v))
-			}
-		}
-		if !masks[i].within(m) {
-			loss += float64(masks[i].count() - masks[i].and(m).count())
-		}
-		mates = append(mates, mate{j, loss})
-	}
-	slices.SortStableFunc(mates, func(a, b mate) int {
-		return cmp.Or(cmp.Compare(a.loss, b.loss), slices.Compare(s.cost[a.item], s.cost[b.item]))
-	})
-	c.room, c.cost = s.room[i].clone(), s.cost[i].clone()
-	over := s.taken[i].clone()
-	company := []int{i}
-	for _, m := range mates {
-		if s.enough(company) {
-			break
-		}
-		room, more := s.shared(c.room, over, m.item)
-		if room == nil || !s.adds(company, m.item) {
-			continue
-		}
-		c.room, over = room, more
-		company = append(company, m.item)
-		c.takes = c.takes.and(masks[m.item])
-		for r, v := range s.cost[m.item] {
-			c.cost[r] = max(c.cost[r], v)
-		}
-	}
-	c.company = company
-	return s.enough(company) && c.takes.first() >= 0 && s.left.covers(c.cost)
-}
-
-// shared returns what is left for pods when item j joins machines of the given room, beside the most that daemons take
-// on any of them; nil when that is less than nothing.
-func (s *seller) shared(room, over vec, j int) (left, more vec) {
-	left, more = make(vec, len(room)), make(vec, len(room))
-	for r := range room {
-		more[r] = max(over[r], s.taken[j][r])
-		left[r] = min(room[r]+over[r], s.room[j][r]+s.taken[j][r]) - more[r]
-		if left[r] < 0 {
-			return nil, nil
-		}
-	}
-	return left, more
-}
-
-// distinct counts the values of key among the items.
-func (s *seller) distinct(key string, items []int) int {
-	c := s.shelf.keys[key]
-	if c == nil {
-		v, _ := s.own.Get(key)
-		list, _ := v.Listed()
-		return len(list)
-	}
-	n := 0
-	for _, have := range c.sets {
-		if slices.ContainsFunc(items, have.has) {
-			n++
-		}
-	}
-	return n
-}
-
-// enough reports whether the items show enough distinct values for every requirement with minValues.
-func (s *seller) enough(items []int) bool { return s.lacking(items) == "" }
-
-// lacking names the first requirement of whose minValues the items fall short.
-func (s *seller) lacking(items []int) string {
-	for _, k := range s.choosy {
-		if v, _ := s.own.Get(k); s.distinct(k, items) < v.MinValues() {
-			return k
-		}
-	}
-	return ""
-}
-
-// varied reports whether the offerings that hold need are enough.
-func (s *seller) varied(from set, need vec) bool {
-	var items []int
-	from.each(func(i int) {
-		if s.room[i].covers(need) {
-			items = append(items, i)
-		}
-	})
-	return s.enough(items)
 }
 
 // most returns how many of size one machine may be filled with beside base, at most n: as many as some offering holds, or, with
@@ -233,18 +134,6 @@ func (s *seller) most(from set, base, size vec, n int) int {
 		need.take(size, -(k + 1))
 		return !s.varied(from, need)
 	})
-}
-
-// adds reports whether item j brings a value that the company still lacks.
-func (s *seller) adds(company []int, j int) bool {
-	for _, k := range s.wanted {
-		v, _ := s.own.Get(k)
-		before := s.distinct(k, company)
-		if before < v.MinValues() && s.distinct(k, append(slices.Clip(company), j)) > before {
-			return true
-		}
-	}
-	return false
 }
 
 // pruneBlock is how many choices are looked at together when one is sought that beats another.

@@ -61,6 +61,9 @@ func Claim(p Purchase, pool model.Pool, class model.Class, name string) model.Cl
 			notes[k] = v
 		}
 	}
+	if p.Chosen {
+		notes[AnnotationFirst] = p.Options[0].Key.String()
+	}
 	if p.Relaxed {
 		notes[model.AnnotationMinValuesRelaxed] = "true"
 	}

@@ -17,6 +17,27 @@ type daemon struct {
 	namespace, name string
 	pod             *model.Pod
 	terms           []require.Set
+	// joined are the terms without the labels that a node gets from us as it joins: a daemon that waits for these is on every node of
+	// ours in the end.
+	joined []require.Set
+}
+
+// labelsOfJoining are what a node of ours gets when it is registered, and when it is initialized.
+func labelsOfJoining() map[string]string {
+	return map[string]string{model.LabelRegistered: "true", model.LabelInitialized: "true"}
+}
+
+// unmet returns the sets without requirements that the labels fulfil.
+func unmet(sets []require.Set, labels map[string]string) []require.Set {
+	out := make([]require.Set, len(sets))
+	for i, t := range sets {
+		out[i] = t.Only(func(key string) bool {
+			label, given := labels[key]
+			v, asked := t.Get(key)
+			return !given || !asked || !v.Has(label)
+		})
+	}
+	return out
 }
 
 func newCrew(list []model.Daemon) crew {
@@ -24,7 +45,7 @@ func newCrew(list []model.Daemon) crew {
 	for i := range list {
 		p := &list[i].Pod
 		ts, _, _ := terms(&model.Pod{NodeSelector: p.NodeSelector, Affinity: p.Affinity})
-		out = append(out, daemon{list[i].Namespace, list[i].Name, p, ts})
+		out = append(out, daemon{list[i].Namespace, list[i].Name, p, ts, unmet(ts, labelsOfJoining())})
 	}
 	slices.SortFunc(out, func(a, b daemon) int {
 		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
@@ -41,10 +62,14 @@ func (c crew) pods() []*model.Pod {
 	return out
 }
 
-// on reports whether the daemon runs on a node with these labels and taints.
-func (m *daemon) on(labels map[string]string, taints []model.Taint) bool {
+// on reports whether the daemon runs on a node with these labels and taints; of one that is still joining, whether it will.
+func (m *daemon) on(labels map[string]string, taints []model.Taint, joining bool) bool {
 	_, bad := model.Untolerated(taints, m.pod.Tolerations)
-	return !bad && anyAllows(m.terms, labels)
+	asks := m.terms
+	if joining {
+		asks = m.joined
+	}
+	return !bad && anyAllows(asks, labels)
 }
 
 // among returns the offerings on which it runs, of machines of the seller with these taints. Where a label is still open it is
@@ -54,7 +79,7 @@ func (m *daemon) among(s *seller, from set, taints []model.Taint) set {
 	if _, bad := model.Untolerated(taints, m.pod.Tolerations); bad {
 		return out
 	}
-	s.suiting(from, m.terms).each(func(i int) {
+	s.suiting(from, m.joined).each(func(i int) {
 		if canHold(s.shelf.items[i].t, m.pod.Requests) {
 			out.add(i)
 		}

@@ -38,7 +38,7 @@ func Decide(in Input) Plan {
 func decide(in Input, list []*model.Pod) Plan {
 	in, plain := yielding(in, list, attempt(in, list, noWishes, lessons{}))
 	if in.Preferences == Ignore || !wished(in.World, list) || in.exhausted() {
-		return plain.plan
+		return plain.steered()
 	}
 	known := plain.lessons.clone()
 	known.caps, known.fresh = nil, false // with other wishes granted others find other places
@@ -47,13 +47,13 @@ func decide(in Input, list []*model.Pod) Plan {
 			break
 		}
 		if d := attempt(in, list, grant, known); d.worthIt(plain) {
-			return d.plan
+			return d.steered()
 		}
 	}
-	return plain.plan
+	return plain.steered()
 }
 
-// Waiting lists the pods that need a place: those that wait for a node we could buy, and those whose node is leaving.
+// Waiting lists the pods that need a place: those that wait for a node we could buy, those that will (see siblings), and those whose node is leaving.
 // The latter are left out while nothing may move them (do-not-disrupt, or a disruption budget that allows nobody to
 // go): a machine bought for them would stand empty, be removed, and be bought again.
 func Waiting(w model.World) []model.Pod {
@@ -89,10 +89,11 @@ func waiting(w *model.World) []*model.Pod {
 	if len(leaving) > 0 {
 		stuck = unmovable(w)
 	}
+	soon := siblings(w)
 	var out []*model.Pod
 	for i := range w.Pods {
 		p := &w.Pods[i]
-		if p.Node == "" && p.Provisionable() || p.Node != "" && leaving[p.Node] && p.Reschedulable() && p.DoNotDisrupt != "true" && !stuck[p.Key()] {
+		if p.Node == "" && (p.Provisionable() || soon(p)) || p.Node != "" && leaving[p.Node] && p.Reschedulable() && (p.Deleting() || p.DoNotDisrupt != "true" && !stuck[p.Key()]) {
 			out = append(out, p)
 		}
 	}
@@ -129,6 +130,7 @@ type decision struct {
 	topo    *topology
 	portIPs map[string][]string
 	bundles []*bundle
+	found   finder
 	rooms   rooms
 	opts    []seatOption // room for those of the group being seated
 	undo    *undo        // nil when nothing is taken back
@@ -191,7 +193,7 @@ func (d *decision) run(pods []*model.Pod) {
 	d.retract()
 	d.countTwice()
 	if d.in.spent != nil {
-		*d.in.spent += d.work + d.in.limit() - d.steps
+		*d.in.spent += d.work + d.in.limit() - d.steps + d.setup()
 	}
 	d.allowed = unlimited // to explain is no search
 	d.explain()
@@ -207,8 +209,9 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.promote()
 	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)
-	d.shape(names, classes)
 	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names)
+	d.forms.sellers = d.sellers
+	d.shape(names, classes)
 	for i, s := range d.slots {
 		if len(s.planned) > 0 {
 			d.promising = append(d.promising, int32(i))
@@ -217,6 +220,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.takeStock()
 	d.notePorts()
 	d.tie(d.slots)
+	d.agree()
 	d.rooms = newRooms(d.slots)
 }
 

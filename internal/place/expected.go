@@ -8,7 +8,7 @@ import "github.com/karpenter-aks/karpenter/model"
 func Expected(w model.World) map[string]bool {
 	pods := Waiting(w)
 	for _, p := range w.Pods {
-		if p.Node == "" && !p.Unschedulable && p.Nominated == "" && !p.Gated && p.Reschedulable() {
+		if p.Unjudged() {
 			pods = append(pods, p)
 		}
 	}

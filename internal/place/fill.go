@@ -335,32 +335,6 @@ func (f *filler) stands(l *lane) bool {
 	return l.waits > 0
 }
 
-// advance makes the lane offer the first group that may go on; it is false when there is none. Room only shrinks while a machine is
-// filled, and so does what ties bear: who was passed over is never looked at again.
-func (f *filler) advance(l *lane) bool {
-	if l.seen != f.now {
-		l.seen, l.row, l.pos = f.now, 0, 0
-	}
-next:
-	for ; l.row < len(l.rows); l.row, l.pos = l.row+1, 0 {
-		r := &l.rows[l.row]
-		room := f.room[:len(r.size)]
-		for i, v := range r.size {
-			if room[i] < v {
-				continue next
-			}
-		}
-		for ; l.pos < len(r.groups); l.pos++ {
-			g := int(r.groups[l.pos])
-			if n := f.waits(g); n > 0 {
-				l.waits, l.group, l.tied, l.size, l.inverse = n, r.groups[l.pos], len(f.ties[g]) > 0, r.size, r.inverse
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // waits returns how many pods of group g are waiting and bearable.
 func (f *filler) waits(g int) int {
 	have := f.left[g] - f.used[g]

@@ -16,7 +16,7 @@ type form struct {
 	tolerations [][]model.Toleration // each list must cover the taints: pods that move together all have to
 	picky       bool                 // taints that only discourage count as well
 	shuns       []shun               // daemons that they cannot share a new machine with; slots count daemons themselves
-	// size is set where the answer depends on it: with several alternatives, the one that holds the pods is taken.
+	// size is set where the answer depends on it: of alternatives that cannot be promised together, the one that holds the pods is taken.
 	size vec
 	// lots says, per seller (by index), what it can offer.
 	lots []*lot
@@ -24,6 +24,8 @@ type form struct {
 	slots    []int32
 	hasSlots bool
 	cells    map[string]*cells
+	// counts says, per constraint that was asked about, whether machines to be bought for the form count for it.
+	counts map[*eligible]counting
 }
 
 func (f *form) tolerates(taints []model.Taint) bool {
@@ -55,7 +57,8 @@ func discouraging(taints []model.Taint, list []model.Toleration) (model.Taint, b
 
 // forms interns forms. The same labels and tolerations are one form.
 type forms struct {
-	byText map[string]*form
+	byText  map[string]*form
+	sellers []*seller
 }
 
 func (fs *forms) get(f form) *form { return fs.intern(&f) }
@@ -95,7 +98,7 @@ func (fs *forms) intern(n *form) *form {
 	for _, x := range n.shuns {
 		b = append(append(append(strconv.AppendInt(append(b, '#'), int64(x.daemon), 10), x.why...), ' '), x.key...)
 	}
-	if len(terms) < 2 {
+	if !fs.split(terms) {
 		size = nil
 	}
 	for _, v := range size {
@@ -111,6 +114,11 @@ func (fs *forms) intern(n *form) *form {
 		fs.byText[string(b)] = f
 	}
 	return f
+}
+
+// split reports whether some seller cannot promise all of the alternatives at once.
+func (fs *forms) split(terms []require.Set) bool {
+	return len(terms) > 1 && slices.ContainsFunc(fs.sellers, func(s *seller) bool { return s.splits(terms) })
 }
 
 // pin narrows f to machines with these values of keys; "" stands for no such label. nil when that contradicts f.

@@ -201,8 +201,13 @@ func terms(p *model.Pod) (out []require.Set, why model.Why, detail string) {
 		var with []require.Set
 		for _, s := range all {
 			for _, t := range v.Terms {
-				with = append(with, s.And(require.New(t)))
+				if len(t) > 0 { // one that says nothing matches nothing
+					with = append(with, s.And(require.New(t)))
+				}
 			}
+		}
+		if len(all) > 0 && len(with) == 0 {
+			return nil, model.WhyVolumes, "no label of a node says that its volume " + v.ID + " can be reached from there"
 		}
 		if all = with; len(all) > maxAlternatives {
 			return nil, model.WhyVolumes, fmt.Sprintf("its volumes have more than %d alternatives", maxAlternatives)
@@ -214,7 +219,7 @@ func terms(p *model.Pod) (out []require.Set, why model.Why, detail string) {
 	optOut := false
 	for _, s := range all {
 		if k := s.Impossible(); k != "" {
-			detail = cmp.Or(detail, "label "+k+": the pod's own requirements exclude each other")
+			detail = cmp.Or(detail, "label "+k+": the pod's own requirements exclude each other: "+parties(p, k))
 			continue
 		}
 		if v, ok := s.Get(model.LabelPool); ok && !v.HasValues() {

@@ -1,5 +1,10 @@
 package place
 
+import (
+	"maps"
+	"slices"
+)
+
 // Pods that others want to be near are seated where they are cheapest, and who looks for them may not be able to go there: too large, another
 // zone, a taint. Groups that so were left alone in one attempt are guests in the next: whoever they look for is seated where they can come too.
 
@@ -10,14 +15,90 @@ func (d *decision) lonesome() bool {
 		if g.why != "" || g.unseated() == 0 || len(g.near.terms) == 0 || d.alone[g.key] {
 			continue
 		}
-		for _, o := range d.groups {
-			if o != g && o.why == "" && d.wants(g, o) {
-				remember(&d.next.alone, g.key, true)
-				learnt = true
+		for _, o := range d.leaders(g) {
+			remember(&d.next.alone, g.key, true)
+			learnt = true
+			d.expect(o)
+		}
+	}
+	if learnt { // where they failed to come alone they may come as guests
+		maps.DeleteFunc(d.next.caps, func(k capKey, _ int) bool { return d.next.alone[k.group] })
+	}
+	return learnt
+}
+
+// expect has those come as guests, too, that are looked for by guests and look for others themselves: only together can they go where all can.
+func (d *decision) expect(g *group) {
+	if len(g.near.terms) == 0 || d.next.alone[g.key] {
+		return
+	}
+	for _, o := range d.leaders(g) {
+		remember(&d.next.alone, g.key, true)
+		d.expect(o)
+	}
+}
+
+// agree has guests that must share a machine with those whom they look for tell places apart by the same keys: what one may not have under a key, the
+// other may not either.
+func (d *decision) agree() {
+	if len(d.alone) == 0 {
+		return
+	}
+	for range maxTrail {
+		changed := false
+		for _, g := range d.groups {
+			if !d.alone[g.key] || !g.nearHost() {
+				continue
+			}
+			for _, o := range d.leaders(g) {
+				keys := slices.Concat(g.keys, o.keys)
+				slices.Sort(keys)
+				keys = slices.Compact(keys)
+				changed = changed || len(keys) > len(g.keys) || len(keys) > len(o.keys)
+				g.keys, o.keys = keys, slices.Clone(keys)
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+// leaders lists the other groups whose pods the group looks for.
+func (d *decision) leaders(g *group) (out []*group) {
+	for _, o := range d.whom(g) {
+		if o != g && o.why == "" && d.wants(g, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// maxTrail bounds how many groups that follow each other are looked at together.
+const maxTrail = 16
+
+// trail lists the guests and the guests that follow them onto their machine, and those that follow these, each behind one that it looks for.
+func (d *decision) trail(guests ...*group) []*group {
+	out := slices.Clone(guests)
+	for i := 0; i < len(out); i++ {
+		for _, h := range d.groups {
+			if d.alone[h.key] && h.nearHost() && h.unseated() > 0 && len(out) < maxTrail && !slices.Contains(out, h) && d.wants(h, out[i]) {
+				out = append(out, h)
 			}
 		}
 	}
-	return learnt
+	return out
+}
+
+// party lists the guests who have to be on the group's machine, and who follows them there.
+func (d *decision) party(g *group) []*group {
+	var out []*group
+	for _, h := range d.groups {
+		if h != g && d.alone[h.key] && h.nearHost() && h.unseated() > 0 && len(out) < maxTrail && d.wants(h, g) {
+			out = append(out, h)
+		}
+	}
+	return d.trail(out...)
 }
 
 // receive seats pods of the group where guests that look for it can come, as many as that takes.
@@ -27,11 +108,19 @@ func (d *decision) receive(g *group) {
 			continue
 		}
 		switch {
+		case !guest.nearHost() && g.nearHost(): // who has to be on a machine of others goes where these are
 		case !guest.nearHost():
 			d.receiveBeside(g, guest)
 		case !g.nearHost():
-			d.receiveOnSlots(g, guest)
-			d.receiveOnNew(g, guest)
+			if g.unseated() == 1 { // all have to come to this one
+				party := d.party(g)
+				d.receiveOnSlots(g, party, true)
+				d.receiveOnNew(g, party, true)
+			}
+			d.receiveOnSlots(g, d.trail(guest), false)
+			d.receiveOnNew(g, d.trail(guest), false)
+		case d.present(g):
+			d.receiveOnSlots(g, d.trail(guest), false)
 		}
 	}
 }
@@ -39,29 +128,8 @@ func (d *decision) receive(g *group) {
 // receiveBeside seats one pod of the group in a domain that guests can go to, unless one is there.
 func (d *decision) receiveBeside(g, guest *group) {
 	opts, theirs := d.cellsFor(g, nil), d.cellsFor(guest, nil)
-	near := guest.near
-	guest.near = nearRule{} // where they look for, they are not yet
-	var places [][]int32
-	for i := range theirs {
-		o := theirs[i]
-		if _, ok := d.candidate(guest, &o); !ok {
-			continue
-		}
-		places = append(places, o.c.doms)
-	}
-	guest.near = near
-	joins := func(doms []int32) bool {
-		for _, p := range places {
-			same := true
-			for _, x := range near.terms {
-				same = same && p[x.key] >= 0 && p[x.key] == doms[x.key]
-			}
-			if same {
-				return true
-			}
-		}
-		return false
-	}
+	near, places := guest.near, d.places(guest, []*group{g})
+	joins := func(doms []int32) bool { return near.joined(doms, places) }
 	for i := range theirs {
 		if joins(theirs[i].c.doms) && d.near(guest, theirs[i].c.doms, true) && d.present(guest) {
 			return
@@ -87,16 +155,82 @@ func (d *decision) receiveBeside(g, guest *group) {
 	}
 }
 
-// receiveOnSlots seats pods of the group and guests together on what is paid for.
-func (d *decision) receiveOnSlots(g, guest *group) {
-	d.cellsFor(guest, nil)
+// places lists the domains that pods of the group can go to, whoever they look for, and where those can join them that follow them. seen are groups
+// that are placed already.
+func (d *decision) places(g *group, seen []*group) [][]int32 {
+	near := g.near
+	g.near = nearRule{} // where they look for, they are not yet
+	var out [][]int32
+	for _, o := range d.cellsFor(g, nil) {
+		if _, ok := d.candidate(g, &o); ok {
+			out = append(out, o.c.doms)
+		}
+	}
+	g.near = near
+	if seen = append(slices.Clip(seen), g); len(seen) > maxTrail {
+		return out
+	}
+	for _, h := range d.groups {
+		if d.alone[h.key] && h.unseated() > 0 && !slices.Contains(seen, h) && d.wants(h, g) {
+			theirs := d.places(h, seen)
+			out = slices.DeleteFunc(out, func(doms []int32) bool { return !h.near.joined(doms, theirs) })
+		}
+	}
+	return out
+}
+
+// followed reports whether guests that look for the group in a domain can come to where it would be.
+func (d *decision) followed(g *group, doms []int32) bool {
+	return !slices.ContainsFunc(d.groups, func(h *group) bool {
+		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.places(h, []*group{g}))
+	})
+}
+
+// joined reports whether any of the places is where pods in the domains are looked for. Who is to be on the same machine is so in every domain that
+// both know.
+func (r *nearRule) joined(doms []int32, places [][]int32) bool {
+	return slices.ContainsFunc(places, func(p []int32) bool {
+		return !slices.ContainsFunc(r.terms, func(x *term) bool {
+			if x.key != host {
+				return p[x.key] < 0 || p[x.key] != doms[x.key]
+			}
+			for k := range p {
+				if k != host && p[k] >= 0 && doms[k] >= 0 && p[k] != doms[k] {
+					return true
+				}
+			}
+			return false
+		})
+	})
+}
+
+// coming is how many pods of guests come at once: all, or one of them.
+func (g *group) coming(all bool) int {
+	if all {
+		return g.unseated()
+	}
+	return min(1, g.unseated())
+}
+
+// receiveOnSlots seats pods of the group and guests together on what is paid for: one of each who follow each other, or all of them, then more of the
+// first guest.
+func (d *decision) receiveOnSlots(g *group, guests []*group, all bool) {
+	guest := guests[0]
+	for _, h := range guests {
+		d.cellsFor(h, nil)
+	}
 	for _, o := range d.cellsFor(g, nil) {
 		for _, at := range o.c.slots {
-			if !d.slots[at].takes(guest.form) {
+			if slices.ContainsFunc(guests, func(h *group) bool { return !d.slots[at].takes(h.form) }) {
 				continue
 			}
-			for g.unseated() > 0 && guest.unseated() > 0 && d.welcomes(at, g, guest) {
+			for g.unseated() > 0 && guest.unseated() > 0 && d.welcomes(at, g, guests, all) {
 				d.sit(g, at, 1)
+				for _, h := range guests {
+					if n := h.coming(all); n > 0 {
+						d.sit(h, at, n)
+					}
+				}
 				doms := d.topo.spots[d.slots[at].spot].doms
 				for guest.unseated() > 0 && d.slots[at].holds(guest, 1) > 0 && d.stands(guest, doms, false) && d.mayTake(guest, at) {
 					d.sit(guest, at, 1)
@@ -106,55 +240,92 @@ func (d *decision) receiveOnSlots(g, guest *group) {
 	}
 }
 
-// welcomes reports whether a slot takes a pod of the group, and then one of the guests.
-func (d *decision) welcomes(at int32, g, guest *group) bool {
+// welcomes reports whether a slot takes a pod of the group, and then one of each of the guests, or all of them.
+func (d *decision) welcomes(at int32, g *group, guests []*group, all bool) bool {
 	s := d.slots[at]
-	spot := s.spot
-	doms := d.topo.spots[spot].doms
-	if s.holds(g, 1) == 0 || !d.stands(g, doms, false) || !d.mayTake(g, at) || !d.mayTake(guest, at) {
-		return false
+	doms := d.topo.spots[s.spot].doms
+	come := []*group{g}
+	for _, h := range guests {
+		come = append(come, slices.Repeat([]*group{h}, h.coming(all))...)
 	}
-	d.reserve(g, at, 1)
-	d.tally(g, doms, spot, 1)
-	ok := s.holds(guest, 1) > 0 && d.stands(guest, doms, false)
-	d.tally(g, doms, spot, -1)
-	d.reserve(g, at, -1)
-	return ok
+	for _, h := range come {
+		if s.holds(h, 1) == 0 || !d.stands(h, doms, false) || !d.mayTake(h, at) || !d.followed(h, doms) {
+			return false
+		}
+		d.reserve(h, at, 1)
+		d.tally(h, d.siteOf(s), 1)
+		defer func() {
+			d.tally(h, d.siteOf(s), -1)
+			d.reserve(h, at, -1)
+		}()
+	}
+	return true
 }
 
-// receiveOnNew has machines bought that hold one pod of the group each and as many guests as can be.
-func (d *decision) receiveOnNew(g, guest *group) {
+// receiveOnNew has machines bought that hold one pod of the group each, one of each of the guests who follow each other, or all of them, and as many more of
+// the first guest as can be.
+func (d *decision) receiveOnNew(g *group, guests []*group, all bool) {
+	guest := guests[0]
 	for g.unseated() > 0 && guest.unseated() > 0 {
-		opts, theirs := d.cellsFor(g, nil), d.cellsFor(guest, nil)
+		opts := d.cellsFor(g, nil)
 		best, most := -1, 0
 		for i := range opts {
 			o := &opts[i]
-			if !o.offer.ok || !d.stands(g, o.c.doms, true) {
+			if !o.offer.ok || !d.stands(g, o.c.doms, true) || !d.followed(g, o.c.doms) {
 				continue
 			}
-			n := d.joining(g, guest, o.c, theirs)
-			if n > most || n == most && n > 0 && o.offer.compare(opts[best].offer) < 0 {
-				best, most = i, n
+			b := d.started(g, o.c)
+			if d.board(b, guests, all) {
+				if _, n, _ := d.bestFor(guest, d.cellsFor(guest, nil), b); best < 0 || n+1 > most || n+1 == most && o.offer.compare(opts[best].offer) < 0 {
+					best, most = i, n+1
+				}
 			}
+			d.leave(b)
 		}
 		if best < 0 {
 			return
 		}
-		c := opts[best].c
-		b := &bundle{of: g, c: c, form: c.pinned, size: g.size.clone(), members: []member{{g, c, 1}}}
+		b := d.started(g, opts[best].c)
+		d.board(b, guests, all)
+		for _, m := range b.members {
+			m.g.asked += m.n
+			d.noteSeat(seated{m.g, -1, m.c, m.n})
+		}
 		d.bundles = append(d.bundles, b)
-		g.asked++
-		d.noteSeat(seated{g, -1, c, 1})
-		d.count(g, c.doms, unknown, 1)
-		d.bundle(guest, theirs, b)
+		d.bundle(guest, d.cellsFor(guest, nil), b)
 	}
 }
 
-// joining returns how many guests a machine in a cell of the group could hold beside one of its pods.
-func (d *decision) joining(g, guest *group, c *cell, theirs []seatOption) int {
-	d.tally(g, c.doms, unknown, 1)
-	defer d.tally(g, c.doms, unknown, -1)
-	b := &bundle{of: g, c: c, form: c.pinned, size: g.size, members: []member{{g, c, 1}}}
-	_, n, _ := d.bestFor(guest, theirs, b)
-	return n
+// started is a machine to be bought for one pod of the group, which is counted.
+func (d *decision) started(g *group, c *cell) *bundle {
+	d.count(g, c.site(), 1)
+	return &bundle{of: g, c: c, form: c.pinned, size: g.size.clone(), members: []member{{g, c, 1}}}
+}
+
+// board puts one pod of each group that waits onto the machine, or all of them, and reports whether they can be there. They are counted as far as they
+// can.
+func (d *decision) board(b *bundle, guests []*group, all bool) bool {
+	for _, h := range guests {
+		n := h.coming(all)
+		if n == 0 {
+			continue
+		}
+		opts := slices.DeleteFunc(d.cellsFor(h, nil), func(o seatOption) bool { return !d.followed(h, o.c.doms) })
+		best, most, with := d.bestFor(h, opts, b)
+		if best < 0 || most < n {
+			return false
+		}
+		c := opts[best].c
+		d.count(h, c.site(), n)
+		b.form, b.members = with, append(b.members, member{h, c, n})
+		b.size.take(h.size, -n)
+	}
+	return true
+}
+
+// leave takes back what started and board counted.
+func (d *decision) leave(b *bundle) {
+	for _, m := range b.members {
+		d.count(m.g, m.c.site(), -m.n)
+	}
 }

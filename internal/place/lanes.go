@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 const (
@@ -53,6 +54,8 @@ type row struct {
 	// inverse is one over size; very large where size is nothing.
 	inverse []float64
 	groups  []int32
+	// gone, where nothing is left of the row, is how far the next one is of which something may be.
+	gone int32
 }
 
 // arranged returns the layout of the packer. O(choices + groups log groups) once.
@@ -223,7 +226,71 @@ func (f *filler) tidy() {
 				l.rows[j].groups = slices.DeleteFunc(l.rows[j].groups, func(g int32) bool { return f.left[g] == 0 })
 			}
 			l.rows = slices.DeleteFunc(l.rows, func(r row) bool { return len(r.groups) == 0 })
+			for j := range l.rows {
+				l.rows[j].gone = 0
+			}
 		}
 		f.lanes[m] = slices.DeleteFunc(f.lanes[m], func(l lane) bool { return len(l.rows) == 0 })
 	}
+}
+
+// alive is the first row from one on of which something is left. What is passed over is passed over at once the next time.
+func (l *lane) alive(from int) int {
+	to := from
+	for to < len(l.rows) && l.rows[to].gone > 0 {
+		to += int(l.rows[to].gone)
+	}
+	for from < to {
+		step := int(l.rows[from].gone)
+		l.rows[from].gone = int32(to - from)
+		from += step
+	}
+	return to
+}
+
+// smaller is the first row after the one that the lane is at whose pods ask for no more of the first amount: rows come large ones first.
+func (l *lane) smaller(room int64) int {
+	rest := l.rows[l.row+1:]
+	return l.row + 1 + sort.Search(len(rest), func(i int) bool { return rest[i].size[0] <= room })
+}
+
+// advance makes the lane offer the first group that may go on; it is false when there is none. Room only shrinks while a machine is
+// filled, and so does what ties bear: who was passed over is never looked at again.
+func (f *filler) advance(l *lane) bool {
+	if l.seen != f.now {
+		l.seen, l.row, l.pos = f.now, 0, 0
+	}
+next:
+	for l.row < len(l.rows) {
+		r := &l.rows[l.row]
+		switch {
+		case r.gone > 0:
+			l.row, l.pos = l.alive(l.row), 0
+			continue
+		case r.size[0] > f.room[0]:
+			l.row, l.pos = l.smaller(f.room[0]), 0
+			continue
+		}
+		room := f.room[:len(r.size)]
+		for i, v := range r.size {
+			if room[i] < v {
+				l.row, l.pos = l.row+1, 0
+				continue next
+			}
+		}
+		some := false
+		for ; l.pos < len(r.groups); l.pos++ {
+			g := int(r.groups[l.pos])
+			if n := f.waits(g); n > 0 {
+				l.waits, l.group, l.tied, l.size, l.inverse = n, r.groups[l.pos], len(f.ties[g]) > 0, r.size, r.inverse
+				return true
+			}
+			some = some || f.left[g] > 0
+		}
+		if !some && !slices.ContainsFunc(r.groups, func(g int32) bool { return f.left[g] > 0 }) {
+			r.gone = 1
+		}
+		l.row, l.pos = l.row+1, 0
+	}
+	return false
 }

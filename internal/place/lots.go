@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/require"
@@ -16,7 +17,8 @@ type lot struct {
 	terms []require.Set
 	// free narrows labels on which nodes of this pool may go either way; groups may share a machine only when they agree.
 	free require.Set
-	// all are what each of several alternatives offers; nil when there is one only. In one cell another may be the better one.
+	// all are what each of several alternatives offers that cannot be promised together; nil when there is one only. In one cell another may
+	// be the better one.
 	all []alternative
 }
 
@@ -34,7 +36,7 @@ func newLot(s *seller, g *form) *lot {
 	}
 	sold := s.base.and(s.shelf.available)
 	sold.narrow(s.without(g.shuns))
-	best := -1
+	best, split := -1, len(g.terms) > 1 && s.splits(g.terms)
 	for _, t := range g.terms {
 		if s.conflict(t) != "" {
 			continue
@@ -54,12 +56,26 @@ func newLot(s *seller, g *form) *lot {
 			})
 		}
 		free := q.Only(s.open)
-		if len(g.terms) > 1 && holds.first() >= 0 {
+		if split && holds.first() >= 0 {
 			l.all = append(l.all, alternative{holds, free})
 		}
 		l.offer(s, holds, free, t, &best)
 	}
 	return l
+}
+
+// splits reports whether alternatives cannot be promised together: they leave open labels differently, or each of them has to show enough
+// values by itself.
+func (s *seller) splits(terms []require.Set) bool {
+	if len(s.wanted) > 0 {
+		return true
+	}
+	narrows := func(t require.Set) bool { return slices.ContainsFunc(t.Keys(), s.open) }
+	if !slices.ContainsFunc(terms, narrows) {
+		return false
+	}
+	first := terms[0].Only(s.open).String()
+	return slices.ContainsFunc(terms[1:], func(t require.Set) bool { return t.Only(s.open).String() != first })
 }
 
 // offer adds one term's offerings. Terms that leave open labels differently cannot be mixed on one machine without a
@@ -71,13 +87,12 @@ func (l *lot) offer(s *seller, ok set, free require.Set, t require.Set, best *in
 	}
 	if len(s.choosy) > 0 {
 		// minValues are judged on one term's offerings; a union of terms could promise more than the claim may ask for.
-		var items []int
-		ok.each(func(i int) { items = append(items, i) })
-		if *best >= 0 && (first >= *best || !s.enough(items)) {
+		varied := s.varied(ok, nil)
+		if *best >= 0 && (first >= *best || !varied) {
 			return
 		}
 		*best, l.ok, l.free, l.terms = first, ok, free, []require.Set{t}
-		if !s.enough(items) {
+		if !varied {
 			*best = len(s.shelf.items) // any other term is welcome
 		}
 		return
@@ -142,8 +157,8 @@ func (s *seller) sizeText(from set, size vec) string {
 			if driver, ok := strings.CutPrefix(n, attachPrefix); ok {
 				return fmt.Sprintf("attaches %d volumes of %s but no offering can attach more than %d", size[j], driver, most[j])
 			}
-			return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons", n,
-				model.FormatQuantity(n, size[j]), model.FormatQuantity(n, max(0, most[j])))
+			q := model.FormatQuantities(n, size[j], max(0, most[j]))
+			return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons", n, q[0], q[1])
 		}
 	}
 	return fmt.Sprintf("needs %s, and no single offering has that much of everything beside its daemons", s.names.resources(size))
@@ -182,8 +197,8 @@ func (s *seller) limitText(from set) string {
 		}
 		if least > s.left[j] {
 			limit := s.pool.Limits[n]
-			return fmt.Sprintf("limits.%s %s: %s in use or planned, the smallest machine that fits adds %s", n,
-				model.FormatQuantity(n, limit), model.FormatQuantity(n, limit-s.left[j]), model.FormatQuantity(n, least))
+			q := model.FormatQuantities(n, limit, limit-s.left[j], least)
+			return fmt.Sprintf("limits.%s %s: %s in use or planned, the smallest machine that fits adds %s", n, q[0], q[1], q[2])
 		}
 	}
 	return "the pool's limits together leave no machine that fits"
@@ -201,9 +216,4 @@ func (s *seller) affordable(l *lot) set {
 		}
 	})
 	return out
-}
-
-func (s *seller) minValuesText(k string, items []int) string {
-	v, _ := s.own.Get(k)
-	return fmt.Sprintf("label %s: the pool wants at least %d distinct values to choose from, %d remain", k, v.MinValues(), s.distinct(k, items))
 }

@@ -43,7 +43,7 @@ func TestOptionsAreTurnedAmongZonesOnly(t *testing.T) {
 	add("D4", "1", 20)
 	first := map[string]int{}
 	for i := range 300 {
-		got := Turned(list, ClaimName(Purchase{Pool: "p"}, i, 0))
+		got := Turned(list, model.Claim{Name: ClaimName(Purchase{Pool: "p"}, i, 0)})
 		first[got[0].Key.Zone]++
 		if len(got) != len(list) || got[3] != list[3] || got[4] != list[4] {
 			t.Fatalf("what differs in more than the zone moved: %v", got)

@@ -138,6 +138,14 @@ const (
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
 func (p *packer) pack(want []int) *draft {
+	if d := p.apart(want); d != nil {
+		return d
+	}
+	return p.together(want)
+}
+
+// together packs pods that may share machines.
+func (p *packer) together(want []int) *draft {
 	total := 0
 	for _, n := range want {
 		total += n
@@ -147,11 +155,14 @@ func (p *packer) pack(want []int) *draft {
 	}
 	best, guide := p.learned(want, learn)
 	mix := p.newSliced(want)
-	prices := mix.prices(want)
+	prices, least := mix.prices(want), mix.bound()
 	if d := p.blend(want, mix, best); d != nil && d.better(best) {
 		best = d
 	}
 	best = p.frugally(polish, func(q *packer) *draft { return q.improve(best, want, guide) })
+	if d := p.columns(want, best, least); d != nil && d.better(best) {
+		best = d
+	}
 	// The packing that users know is the judge that ours must beat.
 	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want, prices, best) })
 	if q != nil && q.better(best) {

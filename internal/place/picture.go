@@ -73,6 +73,7 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d := p.d
 	d.undo = &undo{d: d}
 	d.plan, d.bundles, d.seats, d.made, d.over, d.gone, d.orders = Plan{}, nil, nil, nil, nil, nil, maxOrders
+	d.found = finder{}
 	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.work, d.allowed = 0, d.in.limit()
 	all, supply := d.groups, maps.Clone(d.supply)
@@ -135,7 +136,7 @@ func (p *Picture) take(nodes []string) []*group {
 		d.gone = append(d.gone, spot)
 		for _, st := range p.on[name] {
 			if st.g.tied() {
-				d.count(st.g, d.topo.spots[spot].doms, spot, -len(st.pods))
+				d.count(st.g, site{doms: d.topo.spots[spot].doms, spot: spot}, -len(st.pods))
 			}
 			g := byGroup[st.g]
 			if g == nil {

@@ -63,6 +63,9 @@ type Purchase struct {
 	// Relaxed is set when the options show fewer distinct values than the pool asks for with minValues; Requirements then ask for
 	// as many as there are.
 	Relaxed bool
+	// Chosen is set when the first option was chosen among some of one price, for wishes of the pods or so that not all spot machines are of
+	// one kind. The claim says so.
+	Chosen bool
 }
 
 // Option is an offering with its price when the plan was made.

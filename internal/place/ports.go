@@ -7,8 +7,9 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// everywhere are the ways to write "every address of the node".
-func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+// everywhere reports whether an address stands for all of the node's, as kube-scheduler reads it: it compares addresses as they are written, and
+// 0.0.0.0 alone meets others (HostPortInfo in its package framework). To it :: is an address like any other.
+func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" }
 
 func portKey(h model.HostPort) string { return h.Protocol + "/" + strconv.Itoa(int(h.Port)) }
 

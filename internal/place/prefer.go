@@ -19,8 +19,8 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	if !aSlot {
 		weight, price = cmp.Compare(b.offer.weight, a.offer.weight), cmp.Compare(a.offer.price, b.offer.price)
 	}
-	aOwn, aOthers := d.crowd(g, a.c.doms)
-	bOwn, bOthers := d.crowd(g, b.c.doms)
+	aOwn, aOthers := d.crowd(g, d.optionSite(a, aSlot))
+	bOwn, bOthers := d.crowd(g, d.optionSite(b, bSlot))
 	if d.bold {
 		return cmp.Or(weight, price, cmp.Compare(aOwn+aOthers, bOwn+bOthers)) < 0
 	}
@@ -40,15 +40,15 @@ func (d *decision) sought(g *group, doms []int32) int32 {
 
 // crowd is how many pods count against the group's own spread in a cell, and against the spread of others that it counts for:
 // these are kept even first of all, so that they can be bound in any order.
-func (d *decision) crowd(g *group, doms []int32) (own, others int32) {
+func (d *decision) crowd(g *group, at site) (own, others int32) {
 	for _, r := range g.spread {
 		if r.term.key != host {
-			own += r.term.matched.at(doms[r.term.key])
+			own += r.term.matched.at(at.doms[r.term.key])
 		}
 	}
 	for _, x := range g.matches {
-		if x.elig != nil && x.key != host && !g.owns(x) {
-			others += x.matched.at(doms[x.key]) + x.maybe.at(doms[x.key])
+		if x.elig != nil && x.key != host && !g.owns(x) && d.counts(x.elig, at) != never {
+			others += x.matched.at(at.doms[x.key]) + x.maybe.at(at.doms[x.key])
 		}
 	}
 	return own, others

@@ -79,7 +79,7 @@ func (d *decision) hold(x promise, n int) {
 	x.g.held += n
 	doms := d.topo.spots[d.slots[x.slot].spot].doms
 	for _, y := range x.g.matches {
-		if !y.near {
+		if !y.near && (y.elig == nil || y.elig.spots[d.slots[x.slot].spot] != never) {
 			y.held.add(doms[y.key], int32(n))
 		}
 	}

@@ -58,7 +58,7 @@ func (d *decision) refusal(s *seller, x, g *group) Refusal {
 	l.strike(model.WhyRequirements, "", s.shelf.all.minus(s.base), func(set) string { return "the pool's requirements exclude every offering" })
 	own := selected(p)
 	l.labels(own)
-	l.reach(f.terms, own)
+	l.reach(g, f.terms, own)
 	for _, m := range f.shuns {
 		l.strike(m.why, "daemon "+d.crew[m.daemon].name, s.beside(m), func(set) string { return d.shunText(m) })
 	}
@@ -118,13 +118,29 @@ func (s *seller) labelText(own []require.Set) string {
 }
 
 // reach strikes offerings from which the pod's volumes cannot be reached: what suits the selectors, but none of the combinations.
-func (l *ledger) reach(terms, own []require.Set) {
-	l.strike(model.WhyVolumes, "", l.rest.minus(l.s.suiting(l.rest, terms)), func(set) string {
-		var where []string
+func (l *ledger) reach(g *group, terms, own []require.Set) {
+	l.strike(model.WhyVolumes, "", l.rest.minus(l.s.suiting(l.rest, terms)), func(had set) string {
+		var where, nodes []string
 		for _, t := range terms {
 			where = append(where, t.String())
+			if v, ok := t.Get(model.LabelHostname); ok {
+				names, _ := v.Listed()
+				nodes = append(nodes, names...)
+			}
 		}
-		return "its volumes can only be reached from machines with " + strings.Join(where, ", or ")
+		if len(nodes) >= len(terms) && len(nodes) > 0 {
+			slices.Sort(nodes)
+			nodes = slices.Compact(nodes) // each of the pod's own alternatives names them again
+			return "its volume is on the disk of node " + strings.Join(nodes, " or ") + ", which no other node reaches"
+		}
+		who, alone := l.s.unreached(had, g, own)
+		if alone != nil {
+			where = nil
+		}
+		for _, t := range alone {
+			where = append(where, require.New(t).String())
+		}
+		return who + " can only be reached from machines with " + strings.Join(where, ", or ")
 	})
 }
 
@@ -250,9 +266,7 @@ func (d *decision) domsOf(s *seller, g *group, i int) []int32 {
 // strikeRest says why nothing was bought although something is left to buy.
 func (d *decision) strikeRest(l *ledger, x *group) {
 	s := l.s
-	var items []int
-	l.rest.each(func(i int) { items = append(items, i) })
-	lacks := s.lacking(items)
+	lacks, text := s.lack(l.rest)
 	switch {
 	case d.manner == byThemselves:
 		l.strike(model.WhyTopologySpread, "", l.rest, func(set) string {
@@ -261,7 +275,7 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 	case x.given[s.id] != "":
 		l.strike(model.WhyMinValues, "", l.rest, func(set) string { return x.given[s.id] })
 	case lacks != "":
-		l.strike(model.WhyMinValues, lacks, l.rest, func(set) string { return s.minValuesText(lacks, items) })
+		l.strike(model.WhyMinValues, lacks, l.rest, func(set) string { return text })
 	case len(s.choosy) > 0:
 		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(set) string { return "too few of the offerings that satisfy minValues hold the pod" })
 	case d.plan.Cut || len(s.pool.Limits) == 0:

@@ -62,10 +62,16 @@ func (d *decision) forget(s *seller) {
 // lowered is own with minValues that the items can show, and whether any had to be lowered for that.
 func (s *seller) lowered(own require.Set, items []int) (require.Set, bool) {
 	relaxed := false
-	for _, k := range s.wanted {
-		v, ok := own.Get(k)
-		if n := s.distinct(k, items); ok && n < v.MinValues() {
-			own, relaxed = own.WithMinValues(k, n), true
+	if len(s.wanted) == 0 {
+		return own, false
+	}
+	t := s.variety()
+	for _, i := range items {
+		t.add(i)
+	}
+	for _, x := range t.keys {
+		if v, ok := own.Get(x.key); ok && x.n < v.MinValues() {
+			own, relaxed = own.WithMinValues(x.key, x.n), true
 		}
 	}
 	return own, relaxed

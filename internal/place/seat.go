@@ -207,7 +207,7 @@ func (d *decision) order(g *group, o *seatOption, n int) {
 	o.offer.ok = o.cap > 0
 	g.asked += n
 	d.noteSeat(seated{g, -1, o.c, n})
-	d.count(g, o.c.doms, unknown, n)
+	d.count(g, o.c.site(), n)
 }
 
 // mayTake reports whether the slot may take one more pod of the group, as far as earlier attempts know.
@@ -304,65 +304,8 @@ func (d *decision) sit(g *group, slot int32, n int) {
 	s := d.slots[slot]
 	d.reserve(g, slot, n)
 	d.noteSeat(seated{g, slot, nil, n})
-	d.count(g, d.topo.spots[s.spot].doms, s.spot, n)
+	d.count(g, d.siteOf(s), n)
 	for _, p := range g.take(n) {
 		d.plan.Fits = append(d.plan.Fits, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
 	}
-}
-
-// count notes that n pods of the group are in domains, and what they can live with; spot is unknown for a machine yet to be bought.
-func (d *decision) count(g *group, doms []int32, spot int32, n int) {
-	d.tally(g, doms, spot, n)
-	if spot == unknown || n < 0 {
-		return
-	}
-	for i, r := range g.spread {
-		if r.term.key != host {
-			continue
-		}
-		if r.term.lim == nil {
-			r.term.lim = map[int32]int32{}
-		}
-		lim := d.low(g, i) + r.skew
-		if old, ok := r.term.lim[spot]; !ok || lim < old {
-			d.undo.lim(r.term, spot)
-			r.term.lim[spot] = lim
-		}
-	}
-}
-
-// tally counts n pods of the group in domains, for those that pick them and those that they refuse.
-func (d *decision) tally(g *group, doms []int32, spot int32, n int) {
-	for _, x := range g.matches {
-		if x.near && doms[x.key] == unknown && x.key != host {
-			continue // kube-scheduler does not see it: the machine lacks the label
-		}
-		if doms[x.key] <= several {
-			d.tallyEach(x, doms[x.key], int32(n))
-			continue
-		}
-		if x.elig != nil && (spot == unknown && !x.elig.fresh && !g.owns(x) || spot >= 0 && x.elig.spots[spot] == perhaps) {
-			d.undo.add(&x.maybe, doms[x.key], int32(n))
-		} else if spot == unknown || x.elig == nil || x.elig.spots[spot] == surely {
-			d.undo.add(&x.matched, doms[x.key], int32(n))
-		}
-	}
-	for _, x := range g.anti {
-		if d.undo.add(&x.owners, doms[x.key], int32(n)); doms[x.key] <= several {
-			for _, one := range d.topo.each(doms[x.key]) {
-				d.undo.add(&x.owners, one, int32(n))
-			}
-		}
-	}
-	if spot == unknown {
-		return
-	}
-	for _, x := range g.ports {
-		d.undo.add(&x.matched, spot, int32(n))
-	}
-}
-
-// owns reports whether x is a spread constraint of the group itself: its new machines count for it.
-func (g *group) owns(x *term) bool {
-	return slices.ContainsFunc(g.spread, func(r spreadRule) bool { return r.term == x })
 }

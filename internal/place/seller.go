@@ -32,7 +32,10 @@ type seller struct {
 	bounded  map[int]int       // per limit that stands for a scarce offering: which
 	tabs     map[string]vec    // per node of the pool: what it takes from the limits; nil without limits
 	wanted   []string          // keys with minValues
-	choosy   []string          // those of them that are a must
+	choosy   []string          // wanted when they are a must, else nil
+	counts   *variety          // see variety
+	// setup is the work of finding out what the pool can sell to whom, as far as it has been done.
+	setup int
 }
 
 // newSellers lists the pools in the order in which they are asked: heavy first, then by name.
@@ -47,9 +50,9 @@ func newSellers(w model.World, crew crew, d dims) []*seller {
 		if i := s.own.Impossible(); i != "" {
 			s.base = newSet(len(sh.items))
 		}
-		if s.closed.Why == "" && s.base.first() < 0 {
-			s.closed = Refusal{Pool: p.Name, Why: model.WhyRequirements, Detail: "the pool's requirements exclude every offering: " + s.own.String(),
-				Removed: []Removed{{Why: model.WhyRequirements, Offerings: len(sh.items)}}}
+		// A pool that is not ready for that very reason says it in the same words.
+		if s.base.first() < 0 && len(sh.items) > 0 && (s.closed.Why == "" || s.closed.Why == model.WhyPoolNotReady && model.IsFalse(p.Conditions, model.InstanceTypesFound)) {
+			s.closed = sh.barren(p, s.own)
 		}
 		for _, k := range s.own.Keys() {
 			if v, _ := s.own.Get(k); v.MinValues() > 0 {

@@ -105,7 +105,7 @@ func (d *decision) keepAll() bool {
 		s.left = append(s.left, len(a.list))
 	}
 	s.may = func(i int) bool { return d.stands(kinds[i].g, kinds[i].doms, false) }
-	s.bind = func(i, n int) { d.tally(kinds[i].g, kinds[i].doms, kinds[i].spot, n) }
+	s.bind = func(i, n int) { d.tally(kinds[i].g, site{doms: kinds[i].doms, spot: kinds[i].spot}, n) }
 	s.lead = func(i int) (int, int) {
 		a := &kinds[i]
 		return a.g.lead(a.doms, a.spot, func(x *term) int32 { return x.least(x.elig.doms[x.key], false) })

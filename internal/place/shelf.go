@@ -46,7 +46,10 @@ const regional = "0"
 
 // byPreference orders offerings as we would buy them: cheap first, then zonal before regional, then by name.
 func byPreference(a, b *model.Offering) int {
-	return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(scope(a.Zone), scope(b.Zone)), a.Key().Compare(b.Key()))
+	if a.Price != b.Price { // mostly so; catalogues are sorted often
+		return cmp.Compare(a.Price, b.Price)
+	}
+	return cmp.Or(cmp.Compare(scope(a.Zone), scope(b.Zone)), a.Key().Compare(b.Key()))
 }
 
 // scope orders zones: those outside come last.
@@ -181,6 +184,11 @@ func (b *shelver) noteType(t *model.InstanceType, items []int32) {
 		b.s.either[require.Key(k)] = true
 		for _, v := range vs {
 			for _, i := range items {
+				if b.own[i] {
+					if _, own := b.s.items[i].o.Labels[k]; own {
+						continue
+					}
+				}
 				b.note(b.column(require.Key(k)), v, int(i))
 			}
 		}

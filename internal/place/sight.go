@@ -6,9 +6,9 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// plain reports whether any offerings that each hold the pods can be options of one claim: no daemons take different amounts on them, none
-// is scarce, and no number of distinct values is asked for.
-func (s *seller) plain() bool { return s.light && len(s.bounded) == 0 && len(s.wanted) == 0 }
+// steady reports whether any offerings that each hold the pods can be options of one claim: no daemons take different amounts on them, and none
+// is scarce.
+func (s *seller) steady() bool { return s.light && len(s.bounded) == 0 }
 
 // sight is the offerings that were looked at for a claim, in order of preference.
 type sight struct {
@@ -36,4 +36,73 @@ func (x *sight) sated(i int) bool {
 	}
 	return x.n >= x.wide.options && (x.n >= inBand(x.most) || it.o.Price*100 > x.first*x.wide.band) &&
 		len(x.types) == x.wide.types && len(x.families) >= min(x.wide.families, x.s.shelf.families)
+}
+
+// inBand is how many options the cheap band may fill, of most.
+func inBand(most int) int { return most - most/varietyPart }
+
+// holds reports whether offering i has room for the pods and for daemons that take over.
+func (s *seller) holds(i int, need, over vec) bool {
+	for r, v := range s.room[i] {
+		if v+s.taken[i][r] < need[r]+over[r] {
+			return false
+		}
+	}
+	return true
+}
+
+// narrow keeps the cheap band, then what minValues asks for, then what variety asks for.
+func (s *seller) narrow(all []int, most int) []int {
+	first := s.shelf.items[all[0]].o
+	wide := widthOf(first.CapacityType)
+	picked := newSet(len(s.shelf.items))
+	types, families := make([]int32, 0, most), make([]int32, 0, most)
+	out := make([]int, 0, most)
+	var t *variety
+	if len(s.wanted) > 0 {
+		t = s.variety()
+	}
+	pick := func(i int) {
+		it := &s.shelf.items[i]
+		picked.add(i)
+		if t != nil {
+			t.add(i)
+		}
+		if !slices.Contains(types, it.typ) {
+			types = append(types, it.typ)
+		}
+		if !slices.Contains(families, it.family) {
+			families = append(families, it.family)
+		}
+		out = append(out, i)
+	}
+	for _, i := range all {
+		if len(out) >= inBand(most) || s.shelf.items[i].o.Price*100 > first.Price*wide.band {
+			break
+		}
+		pick(i)
+	}
+	if len(out) == 0 {
+		pick(all[0])
+	}
+	for _, i := range all {
+		if t == nil || len(out) >= most {
+			break
+		}
+		if !picked.has(i) && t.brings(i) {
+			pick(i)
+		}
+	}
+	for _, i := range all {
+		it := &s.shelf.items[i]
+		if wide.ceiling != noCeiling && it.o.Price*100 > first.Price*wide.ceiling {
+			break
+		}
+		if !picked.has(i) && len(out) < most && (len(out) < wide.options || len(types) < wide.types && !slices.Contains(types, it.typ) ||
+			len(families) < wide.families && !slices.Contains(families, it.family)) {
+			pick(i)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -140,7 +140,8 @@ func nodeSlot(n model.Node, c *model.Claim, crew crew) *measured {
 	}
 	m := &measured{slot: slot{node: n.Name}, alloc: n.Allocatable}
 	labels, taints := n.Labels, n.Taints
-	if young := n.Managed() && n.Labels[model.LabelInitialized] != "true" && c != nil && !c.Is(model.Initialized); young {
+	young := n.Managed() && n.Labels[model.LabelInitialized] != "true" && c != nil && !c.Is(model.Initialized)
+	if young {
 		m.rank = 1
 		labels = merged(c.Labels, n.Labels)
 		taints = slices.DeleteFunc(append(slices.Clone(taints), missing(c.Taints, taints)...), func(t model.Taint) bool { return passing(t, c.StartupTaints) })
@@ -156,7 +157,7 @@ func nodeSlot(n model.Node, c *model.Claim, crew crew) *measured {
 	}
 	m.aboard = newSet(len(crew))
 	for i := range crew {
-		if crew[i].on(m.labels, taints) {
+		if crew[i].on(m.labels, taints, young) {
 			m.aboard.add(i)
 			m.overhead = m.overhead.Add(crew[i].pod.Requests)
 		}
@@ -269,6 +270,22 @@ func PlannedPods(c model.Claim) []model.PodKey {
 	}
 	return out
 }
+
+// Planned is the set of pods that claims were made for, of those claims that of accepts. What others nominate is not in it.
+func Planned(w *model.World, of func(*model.Claim) bool) map[model.PodKey]bool {
+	out := map[model.PodKey]bool{}
+	for i := range w.Claims {
+		if c := &w.Claims[i]; of(c) {
+			for _, key := range PlannedPods(*c) {
+				out[key] = true
+			}
+		}
+	}
+	return out
+}
+
+// Staying reports whether nobody deletes the claim.
+func Staying(c *model.Claim) bool { return !c.Deleting() }
 
 // takes reports whether pods of the form may run on the slot, size aside.
 func (s *slot) takes(g *form) bool {

@@ -119,8 +119,11 @@ func (s *seller) keeping(all []int) (out []int, scarce bool) {
 	}
 	out = all[:1:1]
 	first := s.shelf.items[all[0]].o
+	t := s.variety()
+	t.add(all[0])
 	for _, i := range all[1:] {
-		if first.Supply != nil && s.shelf.items[i].o.Supply != nil && s.adds(out, i) {
+		if first.Supply != nil && s.shelf.items[i].o.Supply != nil && t.brings(i) {
+			t.add(i)
 			out = append(out, i)
 		}
 	}

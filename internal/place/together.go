@@ -62,15 +62,16 @@ func (d *decision) present(g *group) bool {
 
 // follow joins the group to a pod that it wants to be near and that a machine will be bought for.
 func (d *decision) follow(g *group, opts []seatOption) {
-	for _, b := range d.bundles {
+	whom := d.whom(g)
+	for _, b := range d.sharing(whom) {
 		if g.unseated() == 0 {
 			return
 		}
-		if d.wants(g, b.of) {
+		if slices.ContainsFunc(b.members, func(m member) bool { return d.wants(g, m.g) }) {
 			d.bundle(g, opts, b)
 		}
 	}
-	for _, o := range d.groups {
+	for _, o := range whom {
 		for i := range o.parts {
 			x := &o.parts[i]
 			if g.unseated() == 0 {
@@ -104,6 +105,7 @@ type bundle struct {
 	form    *form
 	size    vec
 	members []member
+	at      int // its place among the bundles, as soon as it is looked for
 }
 
 type member struct {
@@ -126,11 +128,11 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 	b.form = with
 	c, n := opts[best].c, 0
 	for n < most && (n == 0 || d.regards(g, c.doms)) { // the first was asked about already
-		d.count(g, c.doms, unknown, 1)
+		d.count(g, site{c.doms, unknown, with}, 1)
 		n++
 	}
 	b.size.take(g.size, -n)
-	b.members = append(b.members, member{g, c, n})
+	d.join(b, member{g, c, n})
 	g.asked += n
 	d.noteSeat(seated{g, -1, c, n})
 }
@@ -152,7 +154,7 @@ func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, mos
 			}
 			base = onto.size
 		}
-		n := d.regarded(g, o.c.doms, min(d.holds(f, base, g), d.together(g, onto)))
+		n := d.regarded(g, site{o.c.doms, unknown, f}, min(d.holds(f, base, g), d.together(g, onto)))
 		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
 			best, most, with = i, n, f
 		}
@@ -160,16 +162,16 @@ func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, mos
 	return best, most, with
 }
 
-// regarded returns how many of n pods of the group may be in the domains, one after the other; the first was asked about already.
-func (d *decision) regarded(g *group, doms []int32, n int) int {
+// regarded returns how many of n pods of the group may be there, one after the other; the first was asked about already.
+func (d *decision) regarded(g *group, at site, n int) int {
 	if n < 2 || len(g.spread) == 0 {
 		return n
 	}
 	k := 1
-	for d.count(g, doms, unknown, 1); k < n && d.regards(g, doms); k++ {
-		d.count(g, doms, unknown, 1)
+	for d.count(g, at, 1); k < n && d.regards(g, at.doms); k++ {
+		d.count(g, at, 1)
 	}
-	d.count(g, doms, unknown, -k)
+	d.count(g, at, -k)
 	return k
 }
 

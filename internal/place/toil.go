@@ -4,13 +4,17 @@ import "cmp"
 
 // Work is counted, not timed: a plan that is cut short is the same everywhere. Packing counts its steps; seating and proving count questions
 // whether a pod may go somewhere, each with what it has to look at. In one attempt, each of the three may cost as much as Input.Limit says;
-// and as soon as all attempts together have cost as much, no other one is made. So a plan never costs more than four times the limit.
+// and as soon as all attempts together have cost as much, no other one is made. So a plan never costs more than four times the limit, beside finding out
+// once what each pool can sell to whom: without that nothing could be bought at all. It counts, so that hardly anything is tried twice where it is much.
 
 // Parts of questions that are as much work as a question.
 const (
 	tiesAsOne    = 8  // ties of a pod
 	domainsAsOne = 16 // domains that are compared
 	seatsAsOne   = 16 // seats that are looked through
+
+	comparedAsOne = 64 // offerings that are compared with a form
+	peersAsOne    = 16 // offerings that are asked whether they join others for the sake of minValues
 )
 
 // limit is the bound on work.
@@ -32,6 +36,15 @@ func (d *decision) tired() bool {
 	}
 	d.plan.Cut = true
 	return true
+}
+
+// setup is the work of finding out what can be sold to whom.
+func (d *decision) setup() int {
+	n := 0
+	for _, s := range d.sellers {
+		n += s.setup
+	}
+	return n
 }
 
 // ask is the work of one question about the group's ties.

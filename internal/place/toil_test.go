@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ func entangled(t *testing.T, nodes, pods int) model.World {
 func TestWorkIsBounded(t *testing.T) {
 	w := entangled(t, 40, 140)
 	free := 0
+	once := len(w.Pods) * 8 // to ask the pool about every form, in every attempt that is made
 	p := Decide(Input{World: w, Limit: 1 << 30, spent: &free})
 	if p.Cut {
 		t.Fatal("cut short although there was no limit")
@@ -45,7 +47,7 @@ func TestWorkIsBounded(t *testing.T) {
 		spent := 0
 		p := Decide(Input{World: w, Limit: limit, spent: &spent})
 		t.Logf("limit %d: %d, %d pods left", limit, spent, len(p.Left))
-		if most := 4*limit + len(w.Pods); spent > most {
+		if most := 4*limit + len(w.Pods) + once; spent > most {
 			t.Errorf("limit %d: the work is %d, more than %d", limit, spent, most)
 		}
 		if free <= 4*limit {
@@ -79,6 +81,34 @@ func TestUsualPlansAreNotCutShort(t *testing.T) {
 		t.Logf("%s: %d for %d pods", c.name, spent, len(Waiting(c.w)))
 		if p.Cut {
 			t.Errorf("%s: cut short", c.name)
+		}
+	}
+}
+
+// TestSetUpIsCharged draws worlds with pools that ask for much choice: to find out what can be sold to whom is charged, and whatever it comes to, no plan costs more
+// than four times the limit beside doing it a few times over.
+func TestSetUpIsCharged(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10 {
+		pods, terms := 20+r.IntN(60), 1+r.IntN(20)
+		w := workload.World(workload.Families(), workload.ManyTerms(pods, terms, r.Uint64()))
+		cost := func(w model.World, limit int) int {
+			spent := 0
+			Decide(Input{World: w, Limit: limit, spent: &spent})
+			return spent
+		}
+		plain := cost(w, 1)
+		pool := w.Pools[0]
+		pool.Requirements = append(slices.Clone(pool.Requirements), model.Requirement{Key: model.LabelInstanceType, Op: model.Exists, MinValues: 2 + r.IntN(30)})
+		w.Pools = []model.Pool{pool}
+		least := cost(w, 1)
+		if least <= plain+terms {
+			t.Errorf("%d pods with %d terms each: %d with minValues, %d without: set-up is not charged", pods, terms, least, plain)
+		}
+		for _, limit := range []int{10, 1_000, 30_000} {
+			if spent, most := cost(w, limit), 4*limit+8*least; spent > most {
+				t.Errorf("%d pods with %d terms each, pool %v, limit %d: the work is %d, more than %d; to set up took %d", pods, terms, pool.Requirements, limit, spent, most, least)
+			}
 		}
 	}
 }

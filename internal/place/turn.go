@@ -3,13 +3,16 @@ package place
 import (
 	"hash/fnv"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // Turned puts options that cost the same, of the same type, in an order of zones that differs from claim to claim, so that machines which may be anywhere are not
-// all in the first zone: a zone may fail, and what room is left on them is of use to pods that must be in one zone.
-func Turned(options []Option, claim string) []Option {
+// all in the first zone: a zone may fail, and what room is left on them is of use to pods that must be in one zone. What the plan chose for the claim
+// (AnnotationFirst) comes first.
+func Turned(options []Option, claim model.Claim) []Option {
 	h := fnv.New32a()
-	h.Write([]byte(claim))
+	h.Write([]byte(claim.Name))
 	out := slices.Clone(options)
 	for from := 0; from < len(out); {
 		to := from + 1
@@ -22,7 +25,7 @@ func Turned(options []Option, claim string) []Option {
 		}
 		from = to
 	}
-	return out
+	return firstOf(out, claim)
 }
 
 // alike reports whether two options differ in their zone only; outside zones is not a zone.

@@ -178,7 +178,7 @@ func (d *decision) busy(c, held *tally, dom int32) bool {
 	return slices.ContainsFunc(d.topo.each(dom), func(one int32) bool { return d.busy(c, held, one) })
 }
 
-// tallyEach counts pods that the term picks on a machine in any of several domains.
+// tallyEach counts pods that the term picks on a machine in any of several domains, in which it may count.
 func (d *decision) tallyEach(x *term, dom, n int32) {
 	if x.near {
 		d.undo.add(&x.matched, either, n) // somewhere

@@ -15,8 +15,11 @@ import (
 )
 
 // Pool returns the conditions of a pool: ValidationSucceeded, NodeClassReady and their sum, Ready. class is nil when the
-// pool's class does not exist. Since is left zero.
-func Pool(p model.Pool, class *model.Class) []model.Condition {
+// pool's class does not exist. barren says why its requirements leave nothing of all that the cloud sells, "" when they leave something or
+// nobody knows; the condition InstanceTypesFound is there only once they did not, since pools of other installations have none. A pool
+// that can buy nothing is not ready: upstream leaves it ready and skips it when it plans, so that the effect is the same and people see it.
+// Since is left zero.
+func Pool(p model.Pool, class *model.Class, barren string) []model.Condition {
 	valid := model.Condition{Type: model.ValidationSucceeded, Status: model.True, Reason: model.ValidationSucceeded}
 	if problems := Problems(p); len(problems) > 0 {
 		valid.Status, valid.Reason = model.False, "NodePoolValidationFailed"
@@ -35,7 +38,34 @@ func Pool(p model.Pool, class *model.Class) []model.Condition {
 		built.Status, built.Reason = model.False, "NodeClassNotReady"
 		built.Message = fmt.Sprintf("%s is not ready: %s", p.Class, notReady(*class))
 	}
-	return withRoot(p.Generation, valid, built)
+	parts := []model.Condition{valid, built}
+	_, had := model.FindCondition(p.Conditions, model.InstanceTypesFound)
+	switch {
+	case barren != "":
+		parts = append(parts, model.Condition{Type: model.InstanceTypesFound, Status: model.False, Reason: "NoCompatibleInstanceTypes", Message: barren})
+	case had:
+		parts = append(parts, model.Condition{Type: model.InstanceTypesFound, Status: model.True, Reason: model.InstanceTypesFound})
+	}
+	return withRoot(p.Generation, parts...)
+}
+
+// Features says on a pool which kinds, of features that users switched on, the API server does not serve: no object of such a kind can carry it,
+// and pools are what the features change. Nothing else waits for them, so it is no part of Ready. The condition is there only once something
+// was not served.
+func Features(p model.Pool, unserved []model.Unserved) []model.Condition {
+	c := model.Condition{Type: model.FeaturesServed, Status: model.True, Reason: model.FeaturesServed, ObservedGeneration: p.Generation}
+	if _, had := model.FindCondition(p.Conditions, model.FeaturesServed); !had && len(unserved) == 0 {
+		return nil
+	}
+	var names []string
+	for _, u := range unserved {
+		names = append(names, u.Resource+"/"+u.Version)
+	}
+	if len(names) > 0 {
+		c.Status, c.Reason = model.False, "Unserved"
+		c.Message = "the API server does not serve " + strings.Join(names, ", ") + ": the features that need them wait; install the CRDs of this version or switch the feature gates off"
+	}
+	return []model.Condition{c}
 }
 
 // Class returns the conditions of a class: those that the cloud reported and their sum, Ready. Since is left zero.
@@ -84,8 +114,10 @@ func notReady(c model.Class) string {
 }
 
 var (
-	labelName  = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`)
+	labelName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+	// A kubelet exits at a label or taint whose key is not of a DNS name.
+	labelDomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	labelValue  = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`)
 )
 
 // Problems lists what is wrong with the pool's own content, each with the path of the field: what the API server's rules
@@ -93,6 +125,9 @@ var (
 func Problems(p model.Pool) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if p.Unreadable != "" {
+		add("a value cannot be read, and nothing is decided by this pool until it is corrected: %s", p.Unreadable)
+	}
 	for _, k := range sortedKeys(p.Labels) {
 		path := fmt.Sprintf("spec.template.metadata.labels[%s]", k)
 		if why := badKey(k); why != "" {
@@ -110,6 +145,12 @@ func Problems(p model.Pool) []string {
 		}
 		if why := badSyntax(t.Key); why != "" {
 			add("%s: %s", path, why)
+		}
+		if len(t.Value) > 63 || !labelValue.MatchString(t.Value) {
+			add("%s: %q is not a valid taint value", path, t.Value)
+		}
+		if t.Effect != model.NoSchedule && t.Effect != model.PreferNoSchedule && t.Effect != model.NoExecute {
+			add("%s: %q is not an effect; use %s, %s or %s", path, t.Effect, model.NoSchedule, model.PreferNoSchedule, model.NoExecute)
 		}
 		id := t.Key + ":" + string(t.Effect)
 		if seen[id] {
@@ -185,7 +226,7 @@ func badSyntax(k string) string {
 	name := k
 	if domain, rest, ok := strings.Cut(k, "/"); ok {
 		name = rest
-		if domain == "" || len(domain) > 253 {
+		if len(domain) > 253 || !labelDomain.MatchString(domain) {
 			return fmt.Sprintf("%q has no valid domain before the slash", k)
 		}
 	}

@@ -123,6 +123,9 @@ func (s *Sim) daemons(node string) {
 	for _, d := range s.Store.Objects().Daemons {
 		p := d.Pod
 		p.Namespace, p.Name, p.DaemonSet = d.Namespace, d.Name+"-"+node, true
+		if s.cfg.Admit != nil {
+			s.cfg.Admit(&p)
+		}
 		s.Store.Put(p)
 		s.Store.BindPod(p.Key(), node)
 	}
@@ -139,4 +142,9 @@ func (s *Sim) halt(m model.Instance) {
 		}
 		_ = s.Store.DeleteNode(context.Background(), m.Name)
 	})
+}
+
+// switchedOff plays a machine whose kubelet falls silent: kube-controller-manager's grace is 40 seconds.
+func (s *Sim) switchedOff(m model.Instance) {
+	time.AfterFunc(40*time.Second, func() { s.Store.SetNodeReady(m.Name, model.Unknown) })
 }

@@ -53,11 +53,12 @@ type cluster struct {
 	told  map[string][]*model.Pod // by node
 	// counts are the bound pods per value of a label.
 	counts map[question]map[string]int
+	evens  map[evenness]*even
 }
 
 func newCluster(o model.World) *cluster {
 	c := &cluster{nodes: map[string]*model.Node{}, free: map[string]model.Resources{}, bound: map[string][]*model.Pod{}, told: map[string][]*model.Pod{},
-		counts: map[question]map[string]int{}}
+		counts: map[question]map[string]int{}, evens: map[evenness]*even{}}
 	for i := range o.Nodes {
 		n := &o.Nodes[i]
 		c.nodes[n.Name], c.free[n.Name] = n, n.Allocatable
@@ -83,6 +84,9 @@ func (c *cluster) bind(p *model.Pod, node string) {
 			if id.picks(p) {
 				counts[n.Labels[id.key]]++
 			}
+		}
+		for _, e := range c.evens {
+			e.add(n, p)
 		}
 	}
 }
@@ -132,7 +136,7 @@ func (c *cluster) fits(p *model.Pod, n *model.Node, others []*model.Pod) bool {
 		}
 	}
 	for i := range p.Spread {
-		if s := &p.Spread[i]; s.Hard && !c.even(p, n, s, others) {
+		if s := &p.Spread[i]; s.Hard && !c.even(p, s).lets(p, n, others) {
 			return false
 		}
 	}
@@ -153,28 +157,6 @@ func (c *cluster) fits(p *model.Pod, n *model.Node, others []*model.Pod) bool {
 		}
 	}
 	return true
-}
-
-// even reports whether the spread constraint lets the pod onto the node.
-func (c *cluster) even(p *model.Pod, n *model.Node, s *model.Spread, others []*model.Pod) bool {
-	here, ok := n.Labels[s.Key]
-	if !ok {
-		return false
-	}
-	counts := c.count(p.Namespace, s.Key, s.Selector, n, others)
-	low, domains := 0, 0
-	for _, name := range c.names {
-		if d, ok := c.nodes[name].Labels[s.Key]; ok && selects(*p, *c.nodes[name]) {
-			if domains++; domains == 1 || counts[d] < low {
-				low = counts[d]
-			}
-		}
-	}
-	self := 0
-	if s.Selector.Matches(p.Labels) {
-		self = 1
-	}
-	return counts[here]+self-low <= int(s.MaxSkew)
 }
 
 // count counts the pods that the selector picks, by the key's value; the others as if they ran on n.

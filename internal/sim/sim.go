@@ -49,6 +49,8 @@ type Config struct {
 	Queue bool
 	// Pace is how many pods the scheduler tries in a tenth of a second, at most; 0 = all.
 	Pace int
+	// Admit changes the pods of daemons when they are made, as webhooks and LimitRanges do; nil = nobody does.
+	Admit func(*model.Pod)
 	// Decide makes the plans instead of the engine; nil = the engine.
 	Decide func(place.Input) place.Plan
 	// Refused is told of plans that the audit refused; nil = nobody.
@@ -64,6 +66,8 @@ type Sim struct {
 	queue queue
 	// deaf stops the scheduler: it tries nobody.
 	deaf atomic.Bool
+	// lists and looks count how often the controller listed the cloud's machines, and looked at one.
+	lists, looks atomic.Int64
 
 	// mu guards the fields below.
 	mu       sync.Mutex
@@ -99,7 +103,7 @@ func Run(t *testing.T, cfg Config, story func(s *Sim)) {
 			cc.Catalog = memcloud.SmallCatalog("westus3")
 			cc.BootDelay, cc.DeleteDelay = orElse(cc.BootDelay, 20*time.Second), orElse(cc.DeleteDelay, 10*time.Second)
 		}
-		cc.OnRunning, cc.OnGone = s.boot, s.halt
+		cc.OnRunning, cc.OnGone, cc.OnOff = s.boot, s.halt, s.switchedOff
 		s.Cloud = memcloud.New(cc)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -128,6 +132,7 @@ func orElse(d, otherwise time.Duration) time.Duration {
 
 // Start begins a new life of the controller: nothing of an earlier one is left but what is in the cluster and the cloud.
 func (s *Sim) Start() {
+	s.Store.Forget()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{cancel: cancel, done: make(chan struct{})}
 	s.mu.Lock()

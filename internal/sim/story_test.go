@@ -53,8 +53,7 @@ func (s *Sim) runs(name string, n int) func() bool {
 // nothingLeft holds when neither the cluster nor the cloud has anything that was bought.
 func (s *Sim) nothingLeft() bool {
 	o := s.Store.Objects()
-	tokens, err := s.Store.Tokens(s.t.Context())
-	return err == nil && len(o.Claims) == 0 && len(o.Nodes) == 0 && len(s.Cloud.Resources()) == 0 && len(tokens) == 0
+	return len(o.Claims) == 0 && len(o.Nodes) == 0 && len(s.Cloud.Resources()) == 0 && len(s.Store.Tokens()) == 0
 }
 
 func TestPodsGetMachinesAndLeaveNothingBehind(t *testing.T) {
@@ -119,6 +118,31 @@ func TestNodeDeletedBeforeItsClaimKnewIt(t *testing.T) {
 		s.Until("its pod runs elsewhere", 3*time.Minute, func() bool {
 			return s.runs("inflate", 1)() && !slices.ContainsFunc(s.Store.Objects().Nodes, func(n model.Node) bool { return n.Name == node.Name })
 		})
+		s.Scale("inflate", 0, oneCore())
+		s.Until("nothing is left", 5*time.Minute, s.nothingLeft)
+	})
+}
+
+// A node that someone deletes as soon as it joins, before our finalizer is on it, takes its claim with it at once: its kubelet does not
+// register again, and its pods must not wait for that.
+func TestANodeDeletedBeforeItRegisteredEndsItsClaim(t *testing.T) {
+	Run(t, Config{}, func(s *Sim) {
+		s.furnish()
+		s.Store.Fail("patch-node", 1, kube.Conflict) // so that the node stands for a moment without our finalizer
+		s.Scale("inflate", 1, oneCore())
+		s.Until("a node joins", 2*time.Minute, func() bool { return len(s.Store.Objects().Nodes) == 1 })
+		s.Pass(50 * time.Millisecond)
+		node := s.Store.Objects().Nodes[0]
+		if slices.Contains(node.Finalizers, model.Finalizer) {
+			t.Fatal("the node has our finalizer already: this asks nothing")
+		}
+		if err := s.Store.DeleteNode(t.Context(), node.Name); err != nil {
+			t.Fatal(err)
+		}
+		s.Until("its pod runs elsewhere", 2*time.Minute, s.runs("inflate", 1))
+		if n := s.Cloud.Accepted(); n != 2 {
+			t.Errorf("%d machines were bought, want 2", n)
+		}
 		s.Scale("inflate", 0, oneCore())
 		s.Until("nothing is left", 5*time.Minute, s.nothingLeft)
 	})

@@ -105,6 +105,21 @@ func (l *line) Launch(ctx context.Context, o cloud.Order) (model.Instance, error
 	return l.Fleet.Launch(ctx, o)
 }
 
+// List counts it and passes it on.
+func (l *line) List(ctx context.Context) ([]model.Instance, error) {
+	l.sim.lists.Add(1)
+	return l.Fleet.List(ctx)
+}
+
+// Get counts it and passes it on.
+func (l *line) Get(ctx context.Context, id string) (model.Instance, error) {
+	if err := l.dead(); err != nil {
+		return model.Instance{}, err
+	}
+	l.sim.looks.Add(1)
+	return l.Fleet.Get(ctx, id)
+}
+
 // Terminate passes it on.
 func (l *line) Terminate(ctx context.Context, id string) error {
 	if err := l.dead(); err != nil {

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,15 +18,26 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
+	"github.com/karpenter-aks/karpenter/internal/manifest"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // readYAML reads documents of YAML. The items of a list as kubectl prints it are chunks of their own.
 func (in *input) readYAML(f File) {
-	for _, doc := range documents(f) {
+	docs := documents(f)
+	if in.crowd(len(docs)) {
+		return
+	}
+	for _, doc := range docs {
 		list, frame := items(doc)
+		if in.crowd(len(list)) {
+			return
+		}
 		for block := range slices.Chunk(list, blockOf) {
+			if in.full() {
+				return
+			}
 			in.yamlChunks(block)
 		}
 		if frame.file != "" {
@@ -40,8 +52,8 @@ const blockOf = 256
 // yamlChunks takes the chunks one after the other, whatever their parsing takes.
 func (in *input) yamlChunks(list []chunk) {
 	type parsed struct {
-		object []byte
-		err    error
+		object       []byte
+		err, tooMuch error
 	}
 	out := make([]parsed, len(list))
 	var next atomic.Int64
@@ -49,17 +61,22 @@ func (in *input) yamlChunks(list []chunk) {
 	for range min(runtime.GOMAXPROCS(0), len(list)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
-				out[i].object, out[i].err = yaml.YAMLToJSONStrict(list[i].yaml())
+				if out[i].tooMuch = manifest.Fits(list[i].text); out[i].tooMuch == nil {
+					out[i].object, out[i].err = yaml.YAMLToJSONStrict(list[i].yaml())
+				}
 			}
 		})
 	}
 	wg.Wait()
 	for i, c := range list {
-		if out[i].err != nil {
+		switch {
+		case out[i].tooMuch != nil:
+			in.tooMuch(c, out[i].tooMuch)
+		case out[i].err != nil:
 			in.notYAML(c, out[i].err)
-			continue
+		default:
+			in.object(c, out[i].object)
 		}
-		in.object(c, out[i].object)
 	}
 }
 
@@ -110,8 +127,20 @@ func (in *input) readJSON(f File) {
 			return
 		}
 		start := base.InputOffset() - int64(len(raw))
-		for _, part := range jsonItems(raw) {
-			in.object(chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw}, part.raw)
+		parts := jsonItems(raw)
+		if in.crowd(len(parts)) {
+			return
+		}
+		for _, part := range parts {
+			if in.full() {
+				return
+			}
+			c := chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw}
+			if err := manifest.Fits(part.raw); err != nil {
+				in.tooMuch(c, err)
+				continue
+			}
+			in.object(c, part.raw)
 		}
 	}
 }
@@ -121,7 +150,7 @@ type jsonPart struct {
 	offset int64
 }
 
-// jsonItems returns the items of a list, or the value itself. The value is sound JSON.
+// jsonItems returns the items of a list, at most one more than manifest.MaxDocuments, or the value itself. The value is sound JSON.
 func jsonItems(raw []byte) []jsonPart {
 	whole := []jsonPart{{raw: raw}}
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -144,7 +173,7 @@ func jsonItems(raw []byte) []jsonPart {
 			return whole
 		}
 		var out []jsonPart
-		for dec.More() {
+		for dec.More() && len(out) <= manifest.MaxDocuments {
 			var item json.RawMessage
 			if dec.Decode(&item) != nil {
 				return whole
@@ -173,22 +202,65 @@ func (l *lineCounter) at(offset int64) int {
 	return l.line + 1
 }
 
+// enough bounds the problems that are looked for: with so many, it is one mistake that was made over and over, or no dump at all.
+const enough = 1000
+
+// full reports whether no more objects are to be read, and says so once.
+func (in *input) full() bool {
+	if !in.over && len(in.problems) >= enough {
+		in.over = true
+		in.bad(Problem{What: fmt.Sprintf("what comes after the first %d problems was not read", enough), Do: "correct these first"})
+	}
+	return in.over
+}
+
+// crowd reports whether there would be too many objects with n more, and says so once.
+func (in *input) crowd(n int) bool {
+	if !in.over && in.objectsRead+n > manifest.MaxDocuments {
+		in.over = true
+		in.bad(Problem{What: fmt.Sprintf("there are more than %d objects", manifest.MaxDocuments), Do: "leave out what deciders do not look at"})
+	}
+	return in.over
+}
+
+func (in *input) tooMuch(c chunk, err error) {
+	in.bad(Problem{c.file, c.line, "this is not read: " + err.Error(), "is it a Kubernetes object?"})
+}
+
+// header is what every object begins with.
+type header struct {
+	Kind     string
+	Items    []json.RawMessage
+	Metadata struct {
+		Name, Namespace, UID string
+		Annotations          map[string]any
+	}
+}
+
 // object takes one object of the API, or a list of them that stands in one chunk.
 func (in *input) object(c chunk, object []byte) {
-	var head struct {
-		Kind     string
-		Items    []json.RawMessage
-		Metadata struct{ Name, Namespace, UID string }
+	in.objectsRead++
+	if err := manifest.Shallow(object); err != nil {
+		in.tooMuch(c, err)
+		return
 	}
+	if bytes.Equal(bytes.TrimSpace(object), []byte("null")) {
+		return // a document of comments
+	}
+	var head header
 	if err := json.Unmarshal(object, &head); err != nil {
-		if bytes.Equal(bytes.TrimSpace(object), []byte("null")) {
-			return // a document of comments
+		if _, wrong := in.reader.Check(object); wrong != nil && bytes.HasPrefix(object, []byte("{")) && !errors.Is(wrong, apikube.ErrKind) {
+			in.misread(c, object, wrong) // metadata.name is yes, say
+			return
 		}
 		in.bad(Problem{c.file, c.line, "this is not a Kubernetes object", "a file holds objects as kubectl get -o yaml prints them, or lines like: pod web cpu=1"})
 		return
 	}
 	if strings.HasSuffix(head.Kind, "List") && (head.Items != nil || head.Metadata.Name == "") {
 		for _, item := range head.Items {
+			if in.full() {
+				return
+			}
 			in.object(chunk{file: c.file, line: c.line, text: item}, item)
 		}
 		return
@@ -196,26 +268,19 @@ func (in *input) object(c chunk, object []byte) {
 	if head.Metadata.Namespace == "" && namespaced(head.Kind) {
 		object = inDefault(object)
 	}
-	in.mirror.seen = nil
-	unknown, err := in.reader.Read(object)
-	switch {
-	case errors.Is(err, apikube.ErrKind):
-		in.ignored[head.Kind]++
-		return
-	case err != nil:
-		in.misread(c, object, err)
-		return
-	case head.Metadata.Name == "":
-		in.bad(Problem{c.file, c.line, fmt.Sprintf("a %s without a name", head.Kind), "give it metadata.name"})
+	if head.Metadata.UID == "" && isWorkload(head.Kind) {
+		in.workloads = append(in.workloads, workload{c, head, cmp.Or(head.Metadata.Namespace, "default"), object})
+	}
+	if unread(head.Kind) { // the controller never looks at them, but they make pods
+		in.objects++
+		in.kinds[head.Kind]++
 		return
 	}
-	name := head.Kind + " " + head.Metadata.Name
-	if strings.HasPrefix(head.Kind, "NodePool") || strings.HasPrefix(head.Kind, "AKSNodeClass") {
-		for _, u := range unknown {
-			in.doubts = append(in.doubts, Problem{c.file, in.lineOf(c, fieldOf(u)), name + ": " + u, "it has no effect"})
-		}
-	} else if len(unknown) > 0 { // of other kinds, the cluster may be newer than we are
-		in.unknownFields(c, head.Kind, name, unknown)
+	if !in.accept(c, head, object) {
+		return
+	}
+	if head.Kind == "StorageClass" && head.Metadata.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" {
+		in.defaultClass = head.Metadata.Name
 	}
 	in.objects++
 	in.kinds[head.Kind]++
@@ -224,20 +289,65 @@ func (in *input) object(c chunk, object []byte) {
 	} else {
 		in.again[c.file]++
 	}
-	for _, o := range slices.Clone(in.mirror.seen) {
-		for _, wrong := range nonsense(o) {
-			in.bad(Problem{c.file, c.line, name + ": " + wrong, "correct it"})
-		}
-		if t, ok := o.(model.Template); ok && head.Metadata.UID == "" {
-			in.rollOut(t)
+	for _, o := range in.mirror.seen {
+		if v, ok := o.(model.VolumeClaim); ok {
+			in.claims[v.ObjectKey()] = true
+			in.bound = in.bound || v.Volume != ""
 		}
 	}
+}
+
+// accept checks one object and tells the mirror of it. It reports false when it did not, and has said why.
+func (in *input) accept(c chunk, head header, object []byte) bool {
+	in.mirror.seen = nil
+	faults, err := []fault(nil), error(nil)
+	given := object
+	if isCustom(head.Kind) {
+		if object, faults, err = in.custom(given); err != nil {
+			in.bad(Problem{c.file, c.line, head.Kind + " " + head.Metadata.Name + ": " + err.Error(), "correct it"})
+			return false
+		}
+		if head.Metadata.UID != "" {
+			object = given
+		}
+	}
+	report, err := in.reader.Read(object)
+	switch {
+	case errors.Is(err, apikube.ErrKind):
+		in.ignored[head.Kind]++
+		return false
+	case err != nil:
+		before := len(in.problems)
+		in.misread(c, given, err)
+		in.refused(c, head, in.beside(c, in.problems[before:], faults))
+		return false
+	case head.Metadata.Name == "":
+		in.bad(Problem{c.file, c.line, fmt.Sprintf("a %s without a name", head.Kind), "give it metadata.name"})
+		return false
+	}
+	if isCustom(head.Kind) { // what nobody knows was not kept
+		if asGiven, err := in.reader.Check(given); err == nil {
+			report.Unknown = asGiven.Unknown
+		}
+	}
+	in.unknownFields(c, head, report.Unknown)
+	faults = append(faults, misfits(report.Faults)...)
+	if len(faults) == 0 {
+		faults = told(in.mirror.seen)
+	}
+	in.refused(c, head, faults)
+	return true
+}
+
+// isCustom reports whether the kind is one that CRDs of ours define.
+func isCustom(kind string) bool {
+	return slices.Contains([]string{"NodePool", "NodeClaim", "AKSNodeClass", "NodeOverlay", "CapacityBuffer"}, kind)
 }
 
 // namespaced reports whether objects of the kind live in a namespace; of those that we read.
 func namespaced(kind string) bool {
 	return slices.Contains([]string{"Pod", "DaemonSet", "PodDisruptionBudget", "PersistentVolumeClaim", "Deployment", "StatefulSet",
-		"ReplicaSet", "PodTemplate", "CapacityBuffer"}, kind)
+		"ReplicaSet", "Job", "CronJob", "PodTemplate", "CapacityBuffer"}, kind)
 }
 
 // inDefault puts an object that a person wrote where kubectl would put it. An object that is not sound is left as it is.
@@ -256,23 +366,6 @@ func inDefault(object []byte) []byte {
 		return object
 	}
 	return out
-}
-
-// maxRollOut bounds the pods that one workload brings, so that a typing error does not fill the memory.
-const maxRollOut = 100_000
-
-// rollOut makes the pods of a workload that was never in a cluster, as its controller would: what if it were deployed?
-func (in *input) rollOut(t model.Template) {
-	n := min(int(t.Replicas), maxRollOut)
-	for i := range n {
-		p := t.Pod
-		p.Namespace, p.Name, p.UID = t.Namespace, fmt.Sprintf("%s-%d", t.Name, i), ""
-		p.Unschedulable = true
-		in.tell(p)
-	}
-	if n > 0 {
-		in.note(fmt.Sprintf("%s %s/%s was never in a cluster: its %s counted as waiting", t.Kind, t.Namespace, t.Name, count(n, "pod")))
-	}
 }
 
 // mirror is a sink that remembers what one object was told as.

@@ -28,7 +28,7 @@ func (a Answer) Explain(key model.PodKey) (text string, ok bool) {
 	for _, n := range a.Notes {
 		b.WriteString("note: " + n + "\n")
 	}
-	return b.String(), true
+	return printable(b.String()), true
 }
 
 // Namesakes says in which namespaces there is a pod of the name, as the rest of a sentence: "; there is shop/web", or "".

@@ -324,7 +324,9 @@ func (in *input) pending(w model.World, choice Pending) error {
 
 // anywhere lets volumes of which the input says nothing be reached from everywhere: a dump may be without them.
 func (in *input) anywhere(w *model.World) {
-	if in.kinds["PersistentVolumeClaim"] > 0 && in.kinds["PersistentVolume"] > 0 && in.kinds["StorageClass"] > 0 {
+	claims := in.kinds["PersistentVolumeClaim"] > 0 || in.made > 0
+	volumes := in.kinds["PersistentVolume"] > 0 || !in.bound // volumes yet to be made are nowhere
+	if claims && volumes && in.kinds["StorageClass"] > 0 {
 		return
 	}
 	n := 0

@@ -16,6 +16,10 @@ import (
 // maxCulprits bounds how many values of one object are told as wrong.
 const maxCulprits = 10
 
+// maxChecks bounds how often an object is decoded to find the values that are wrong: an object with very many fields would take
+// hours otherwise.
+const maxChecks = 2000
+
 // misread says which values keep an object from being read, each with its line. The decoder names neither line nor always
 // the field, so we ask it: the value without which it reads on, or complains about something else, is the culprit.
 func (in *input) misread(c chunk, object []byte, err error) {
@@ -32,7 +36,11 @@ func (in *input) misread(c chunk, object []byte, err error) {
 		}
 	}
 	what := cmp.Or(strings.TrimSpace(kind+" "+name), "an object")
+	left := maxChecks
 	check := func() error {
+		if left--; left < 0 {
+			return err // as before: nothing more is found
+		}
 		text, err := json.Marshal(tree)
 		if err != nil {
 			return err
@@ -155,20 +163,40 @@ func fieldOf(said string) []string {
 
 // lineOf finds the line of a value, or of the deepest part of its path that is there.
 func (in *input) lineOf(c chunk, p path) int {
-	var doc yamlnode.Node
-	if err := yamlnode.Unmarshal(c.yaml(), &doc); err != nil || len(doc.Content) == 0 {
+	if !in.located.is(c) { // many are asked for in a row
+		in.located.chunk, in.located.doc = c, yamlnode.Node{}
+		if err := yamlnode.Unmarshal(c.yaml(), &in.located.doc); err != nil {
+			in.located.doc = yamlnode.Node{}
+		}
+	}
+	if len(in.located.doc.Content) == 0 {
 		return c.line
 	}
-	node := doc.Content[0]
+	node := in.located.doc.Content[0]
 	line := node.Line
-	for _, step := range p {
-		next := child(node, step)
+	for len(p) > 0 {
+		next, used := child(node, p[0]), 1
+		for next == nil && used < len(p) { // a key with dots in it
+			used++
+			next = child(node, strings.Join(p[:used], "."))
+		}
 		if next == nil {
 			break
 		}
-		line, node = next.key.Line, next.value
+		line, node, p = next.key.Line, next.value, p[used:]
 	}
 	return c.line + line - 1
+}
+
+// located is the chunk in which lines were looked for last.
+type located struct {
+	chunk
+	doc yamlnode.Node
+}
+
+// is reports whether it is the chunk: the same place in memory.
+func (l *located) is(c chunk) bool {
+	return len(l.text) > 0 && len(l.text) == len(c.text) && &l.text[0] == &c.text[0]
 }
 
 type entry struct{ key, value *yamlnode.Node }

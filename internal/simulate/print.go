@@ -54,7 +54,7 @@ func (a Answer) Text(wide bool) string {
 	for _, n := range a.Notes {
 		b.WriteString("note: " + n + "\n")
 	}
-	return b.String()
+	return printable(b.String())
 }
 
 // alike are purchases of one offering for one pool.

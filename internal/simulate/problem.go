@@ -41,17 +41,27 @@ const longest = 400
 
 // oneLine shows what a terminal would not take for a letter, and cuts what nobody would read.
 func oneLine(s string) string {
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case i > longest:
-			return b.String() + "…"
-		case strconv.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
+	for i := range s {
+		if i > longest {
+			return printable(strings.ReplaceAll(s[:i], "\n", `\n`)) + "…"
 		}
+	}
+	return printable(strings.ReplaceAll(s, "\n", `\n`))
+}
+
+// printable shows what a terminal would not take for a letter, and keeps the lines: names in a file may hold anything.
+func printable(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\n' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
 	}
 	return b.String()
 }

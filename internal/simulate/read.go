@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/api/admit"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/spell"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -36,26 +37,36 @@ type input struct {
 	doubts   []Problem // what could be a mistake; told beside problems, else as notes
 	notes    []string
 
-	strange   []strange
-	strangeAt map[string]int    // by kind and field, where it is in strange
-	strangers map[string]bool   // kinds and fields beyond them
-	args      map[string]string // of a scenario's command
+	objectsRead int  // of whatever kind
+	over        bool // no more is read
+
+	unknown  oddities          // fields that we do not know, of objects that a machine may have written
+	refusals oddities          // what an API server would refuse, of objects that one has taken
+	args     map[string]string // of a scenario's command
 
 	mirror  *mirror         // objects of the API
 	reader  *apikube.Reader // tells mirror
+	located located         // where a line was looked for last
+	server  admit.Server    // judges custom resources
 	objects int             // of the API, that were looked at
 	kinds   map[string]int  // how many of each kind
 	ignored map[string]int  // kinds that no decider looks at, and how many of each
 	written map[string]bool // objects of the API, by file, kind and name
 	again   map[string]int  // by file: objects that it has more than once
 
+	workloads []workload      // that were never in a cluster
+	claims    map[string]bool // volume claims that the files have, by key
+	bound     bool            // some of them name their volume
+	made      int             // volume claims that no file has: those of workloads' pods
+	// defaultClass is the storage class of claims that name none.
+	defaultClass string
+
 	text textWorld // what scenarios say that the mirror cannot hold, and where they say what
 }
 
 // read reads all files into one world: an object in a later file takes the place of the same object in an earlier one.
 func read(files []File) (*input, error) {
-	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{},
-		strangeAt: map[string]int{}, strangers: map[string]bool{}, text: newTextWorld()}
+	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld(), claims: map[string]bool{}}
 	var err error
 	if in.reader, err = apikube.NewReader(in.mirror); err != nil {
 		return nil, err
@@ -71,6 +82,9 @@ func read(files []File) (*input, error) {
 			in.bad(Problem{f.Name, at, "kubectl failed: " + line, "dump again"})
 			continue
 		}
+		if in.full() {
+			break
+		}
 		switch formatOf(f) {
 		case asText:
 			in.readText(f)
@@ -80,6 +94,7 @@ func read(files []File) (*input, error) {
 			in.readJSON(f)
 		}
 	}
+	in.rollOut()
 	in.mirror.Synced()
 	if len(in.problems) > 0 {
 		in.problems = append(in.problems, in.doubts...)
@@ -87,7 +102,8 @@ func read(files []File) (*input, error) {
 	for _, d := range in.doubts {
 		in.note(d.String())
 	}
-	in.noteStrange()
+	in.notes = append(in.notes, in.unknown.notes(files, "that this program does not know")...)
+	in.notes = append(in.notes, in.refusals.notes(files, "that the API server of this version would refuse")...)
 	for _, f := range files {
 		if n := in.again[f.Name]; n > 0 {
 			in.note(fmt.Sprintf("%s has %s more than once: what stands last counts", f.Name, count(n, "object")))
@@ -127,10 +143,16 @@ func (in *input) note(text string) { in.notes = append(in.notes, text) }
 
 var yamlStart = regexp.MustCompile(`^(---|%YAML|- |["']?[A-Za-z][\w.-]*["']?:(\s|$))`)
 
+// jsonStart is how kubectl begins what it prints as JSON.
+var jsonStart = regexp.MustCompile(`^\s*\{\s*"apiVersion"\s*:`)
+
 // formatOf looks at the name, and when that says nothing at the first line that is no comment.
 func formatOf(f File) format {
 	switch {
 	case strings.HasSuffix(f.Name, ".yaml"), strings.HasSuffix(f.Name, ".yml"):
+		if jsonStart.Match(f.Text) {
+			return asJSON // which is YAML, too, but its lists can be taken apart
+		}
 		return asYAML
 	case strings.HasSuffix(f.Name, ".json"):
 		return asJSON
@@ -154,7 +176,7 @@ func formatOf(f File) format {
 
 // kindWords are kinds that are worth proposing.
 func kindWords() []string {
-	return []string{"Pod", "Node", "NodePool", "NodeClaim", "AKSNodeClass", "DaemonSet", "Deployment", "StatefulSet", "PodDisruptionBudget", "Namespace",
+	return []string{"Pod", "Node", "NodePool", "NodeClaim", "AKSNodeClass", "DaemonSet", "Deployment", "StatefulSet", "Job", "CronJob", "PodDisruptionBudget", "Namespace",
 		"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "NodeOverlay", "CapacityBuffer"}
 }
 

@@ -1,6 +1,10 @@
 package simulate
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/karpenter-aks/karpenter/internal/manifest"
+)
 
 // chunk is a piece of a file that holds one object (or a list of them), with the line it begins in. Large dumps are read
 // chunk by chunk: a mistake in one object does not hide those in the next, and only a few objects are in memory twice.
@@ -22,33 +26,14 @@ func (c chunk) yaml() []byte {
 	return out
 }
 
-// documents splits a file at its document markers. Text inside of a document is indented, so a marker is one wherever
-// it begins a line.
+// documents splits a file at its document markers.
 func documents(f File) []chunk {
-	text := withoutSayings(f.Text)
 	var out []chunk
-	from, at, first, n := 0, 0, 1, 0
-	flush := func() {
-		if doc := text[from:at]; len(bytes.TrimSpace(doc)) > 0 {
-			out = append(out, chunk{file: f.Name, line: first, text: doc})
-		}
+	for _, d := range manifest.Documents(withoutSayings(f.Text)) {
+		text, line := d.Body()
+		out = append(out, chunk{file: f.Name, line: line, text: text})
 	}
-	for line := range bytes.Lines(text) {
-		n++
-		if (line[0] == '-' || line[0] == '.') && marker(line) {
-			flush()
-			from, first = at+len(line), n+1
-		}
-		at += len(line)
-	}
-	flush()
 	return out
-}
-
-// marker reports whether the line ends or begins a document.
-func marker(line []byte) bool {
-	s := bytes.TrimRight(line, " \t\r\n")
-	return string(s) == "---" || bytes.HasPrefix(s, []byte("--- #")) || string(s) == "..."
 }
 
 // withoutSayings is the text with blank lines for what kubectl said in between. Mostly it said nothing, and the text is not copied.
@@ -71,7 +56,7 @@ func withoutSayings(text []byte) []byte {
 
 // items splits a document that is a block of the form "items:" and dashes, as kubectl prints lists, into the items and what is left
 // of the document around them, line for line. Other documents are one chunk, and no frame. What an item holds is indented more than its
-// dash, so that the next dash in this column begins the next item.
+// dash, so that the next dash in this column begins the next item. Nothing is read after one more than manifest.MaxDocuments.
 func items(doc chunk) (list []chunk, frame chunk) {
 	frame = chunk{file: doc.file, line: doc.line}
 	column, inside, n, at := -1, false, 0, 0
@@ -84,6 +69,9 @@ func items(doc chunk) (list []chunk, frame chunk) {
 		begun = -1
 	}
 	for line := range bytes.Lines(doc.text) {
+		if len(list) > manifest.MaxDocuments {
+			break // it will be told
+		}
 		n++
 		body := bytes.TrimLeft(line, " ")
 		indent := len(line) - len(body)

@@ -43,6 +43,10 @@ func newTextWorld() textWorld {
 
 // readText reads a world in the notation of worldtext, or a scenario: comment, command, world, "----", answer.
 func (in *input) readText(f File) {
+	if len(f.Text) > longestText {
+		in.bad(Problem{File: f.Name, What: fmt.Sprintf("a scenario of more than %d MiB", longestText>>20), Do: "is it the right file? A dump's name ends in .yaml or .json"})
+		return
+	}
 	lines := strings.Split(string(f.Text), "\n")
 	scenario := false
 	if i := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == answerLine }); i >= 0 {
@@ -56,6 +60,13 @@ func (in *input) readText(f File) {
 	}
 	first := true
 	for i, line := range lines {
+		if in.full() {
+			return
+		}
+		if len(line) > longestLine {
+			in.bad(Problem{f.Name, i + 1, fmt.Sprintf("a line of more than %d KiB", longestLine>>10), "is it a scenario? A line is about one thing"})
+			continue
+		}
 		if c := strings.IndexByte(line, '#'); c >= 0 {
 			line = line[:c]
 		}
@@ -72,6 +83,12 @@ func (in *input) readText(f File) {
 		first = false
 	}
 }
+
+// longestText bounds a scenario: ten times that of 150,000 pods.
+const longestText = 256 << 20
+
+// longestLine bounds a line of a scenario. The longest that a controller writes, of a pool with thousands of values, are a tenth of it.
+const longestLine = 1 << 20
 
 // kubectlTable is the head of what kubectl prints when nobody asks for a format.
 var kubectlTable = regexp.MustCompile(`^(NAMESPACE +)?NAME +[A-Z]`)
@@ -158,7 +175,7 @@ func fieldWords() []string {
 	return []string{"cpu", "memory", "ephemeral-storage", "pods", "zones", "price", "spot", "sold-out", "family", "class", "weight", "taint",
 		"startup-taint", "req", "replicas", "not-ready", "deleting", "expire", "grace", "pool", "type", "zone", "capacity-type", "cordoned",
 		"initialized", "provider-id", "created", "node", "is", "ns", "affinity", "tolerate", "needs", "waiting", "gated", "terminal",
-		"terminating", "mirror", "daemon", "critical", "priority", "allowed", "spread", "near", "apart", "no-label", "prefer-node", "prefer-near",
+		"terminating", "mirror", "daemon", "stateful", "critical", "priority", "allowed", "spread", "near", "apart", "no-label", "revision", "prefer-node", "prefer-near",
 		"prefer-apart", "port", "volume"}
 }
 

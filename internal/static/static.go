@@ -41,14 +41,14 @@ type Creation struct {
 	Purchase place.Purchase // without pods
 }
 
-// Decide compares what the pool has with what it should have. A pool without replicas is left alone. Claims that are on
+// Decide compares what the pool has with what it should have. A pool without replicas, or one that cannot be read, is left alone. Claims that are on
 // their way out do not count as there, but they do count against limits.nodes until they are gone.
 // O(claims + pods + place.Decide for one pod).
 func Decide(w model.World, pool model.Pool) Decision { return DecideWith(place.Decide, w, pool) }
 
 // DecideWith is Decide that asks another than place.Decide what to buy.
 func DecideWith(ask func(place.Input) place.Plan, w model.World, pool model.Pool) Decision {
-	if pool.Replicas == nil || pool.Deleting {
+	if pool.Replicas == nil || pool.Deleting || pool.Unreadable != "" {
 		return Decision{}
 	}
 	var live []model.Claim

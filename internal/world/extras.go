@@ -17,6 +17,7 @@ type extras struct {
 	overlays  table[model.Overlay]
 	buffers   table[model.Buffer]
 	templates table[model.Template]
+	unserved  table[model.Unserved]
 
 	sight sight
 	// reserved are the pods of all buffers; stale says that they must be made anew.
@@ -31,13 +32,15 @@ func newExtras() extras {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		}),
 		templates: newTable(buffer.Order),
+		unserved:  newTable(func(a, b model.Unserved) int { return cmp.Compare(a.Resource, b.Resource) }),
 	}
 }
 
 func (w *World) vanishedExtras(out []model.Object) []model.Object {
 	out = collect(out, &w.overlays, w.follow)
 	out = collect(out, &w.buffers, w.follow)
-	return collect(out, &w.templates, w.follow)
+	out = collect(out, &w.templates, w.follow)
+	return collect(out, &w.unserved, w.follow)
 }
 
 // applyExtra is apply for overlays, buffers and templates. Others it does not know, and changes nothing.
@@ -54,6 +57,8 @@ func (w *World) applyExtra(o model.Object, gone bool) bool {
 	case model.Template:
 		changed = update(&w.templates, o, gone, w.follow)
 		w.stale = w.stale || changed
+	case model.Unserved:
+		changed = update(&w.unserved, o, gone, w.follow)
 	}
 	return changed
 }

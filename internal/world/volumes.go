@@ -1,6 +1,8 @@
 package world
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,7 +28,9 @@ func (w *World) withVolumes(p model.Pod) model.Pod {
 			p.Volumes = append(p.Volumes, v)
 		}
 	}
-	slices.SortFunc(p.Volumes, func(a, b model.Volume) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(p.Volumes, func(a, b model.Volume) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Said, b.Said))
+	})
 	p.Volumes = slices.CompactFunc(p.Volumes, func(a, b model.Volume) bool { return a.ID == b.ID })
 	if has := slices.Contains(p.Needs, model.WhyVolumes); has != undecided {
 		needs := slices.DeleteFunc(slices.Clone(p.Needs), func(y model.Why) bool { return y == model.WhyVolumes })
@@ -56,17 +60,37 @@ func (w *World) volume(like model.VolumeClaim) (model.Volume, bool) {
 		if !ok {
 			return model.Volume{}, false
 		}
-		// A claim that names its volume beforehand is bound with its first pod only if its class waits for one.
-		return model.Volume{ID: volumeID(v), Driver: v.Driver, Terms: v.Terms}, sound && (c.Bound || known && class.Waits)
+		// A claim that names its volume beforehand is bound by the volume controller, whatever its class: until it has, kube-scheduler
+		// takes the pod for nobody's (GetPodVolumeClaims in its plugin volumebinding counts it among unbound immediate claims).
+		return model.Volume{ID: volumeID(v), Driver: v.Driver, Terms: v.Terms,
+			Said: fmt.Sprintf("claim %s (volume %s)", c.ObjectKey(), v.Name)}, sound && c.Bound
 	}
 	if !known || !class.Waits || class.Provisioner == noProvisioner {
 		return model.Volume{}, false
 	}
-	out := model.Volume{ID: "claim " + c.ObjectKey(), Driver: class.Provisioner, Terms: class.Terms}
+	out := model.Volume{ID: "claim " + c.ObjectKey(), Driver: class.Provisioner, Terms: class.Terms,
+		Said: fmt.Sprintf("claim %s (storage class %s)", c.ObjectKey(), class.Name)}
 	if c.SelectedNode != "" {
-		out.Terms = []model.Term{{{Key: model.LabelHostname, Op: model.In, Values: []string{c.SelectedNode}}}}
+		out.Terms = onNode(c.SelectedNode, class.Terms)
+		out.Said = fmt.Sprintf("claim %s (about to be bound for node %s)", c.ObjectKey(), c.SelectedNode)
 	}
 	return out, sound
+}
+
+// onNode narrows the topologies of a class to the node for which the volume is being made; kube-scheduler asks for both.
+func onNode(name string, terms []model.Term) []model.Term {
+	host := model.Requirement{Key: model.LabelHostname, Op: model.In, Values: []string{name}}
+	if terms == nil {
+		return []model.Term{{host}}
+	}
+	var out []model.Term
+	for _, t := range terms {
+		if len(t) > 0 { // one that says nothing stays one that matches nothing
+			t = append(slices.Clone(t), host)
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // volumeID names a volume as its driver does, because two persistent volumes may be one disk.

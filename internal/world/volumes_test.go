@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,8 +21,8 @@ func TestVolumesOfAPod(t *testing.T) {
 	unbound := claim
 	unbound.Volume, unbound.Bound = "", false
 	edit := func(c model.VolumeClaim, f func(*model.VolumeClaim)) model.VolumeClaim { f(&c); return c }
-	bound := []model.Volume{{ID: "disk/h", Driver: "disk", Terms: inZone("eastus-1")}}
-	toMake := []model.Volume{{ID: "claim d/data", Driver: "disk", Terms: inZone("eastus-2")}}
+	bound := []model.Volume{{ID: "disk/h", Driver: "disk", Terms: inZone("eastus-1"), Said: "claim d/data (volume pv)"}}
+	toMake := []model.Volume{{ID: "claim d/data", Driver: "disk", Terms: inZone("eastus-2"), Said: "claim d/data (storage class waits)"}}
 	for name, tc := range map[string]struct {
 		objects   []model.Object
 		want      []model.Volume
@@ -39,10 +40,15 @@ func TestVolumesOfAPod(t *testing.T) {
 		"made at once":                   {[]model.Object{unbound, model.StorageClass{Name: "waits", Provisioner: "disk"}}, nil, true},
 		"made by nobody":                 {[]model.Object{unbound, model.StorageClass{Name: "waits", Provisioner: noProvisioner, Waits: true}}, nil, true},
 		"being made for a node": {[]model.Object{edit(unbound, func(c *model.VolumeClaim) { c.SelectedNode = "n1" }), waits},
-			[]model.Volume{{ID: "claim d/data", Driver: "disk", Terms: []model.Term{{{Key: model.LabelHostname, Op: model.In, Values: []string{"n1"}}}}}}, false},
-		"named beforehand, bound with the pod": {[]model.Object{edit(claim, func(c *model.VolumeClaim) { c.Bound = false }), volume, waits}, bound, false},
-		"named beforehand, not bound yet":      {[]model.Object{edit(claim, func(c *model.VolumeClaim) { c.Bound = false }), volume}, bound, true},
-		"a volume without a driver":            {[]model.Object{claim, model.PersistentVolume{Name: "pv"}}, []model.Volume{{ID: "pv"}}, false},
+			[]model.Volume{{ID: "claim d/data", Driver: "disk", Terms: []model.Term{append(slices.Clone(inZone("eastus-2")[0]),
+				model.Requirement{Key: model.LabelHostname, Op: model.In, Values: []string{"n1"}})}, Said: "claim d/data (about to be bound for node n1)"}}, false},
+		"being made for a node, of a class of everywhere": {[]model.Object{edit(unbound, func(c *model.VolumeClaim) { c.SelectedNode = "n1" }), model.StorageClass{Name: "waits", Provisioner: "disk", Waits: true}},
+			[]model.Volume{{ID: "claim d/data", Driver: "disk", Terms: []model.Term{{{Key: model.LabelHostname, Op: model.In, Values: []string{"n1"}}}}, Said: "claim d/data (about to be bound for node n1)"}}, false},
+		"being made for a node, by no topology": {[]model.Object{edit(unbound, func(c *model.VolumeClaim) { c.SelectedNode = "n1" }),
+			model.StorageClass{Name: "waits", Provisioner: "disk", Waits: true, Terms: []model.Term{nil}}}, []model.Volume{{ID: "claim d/data", Driver: "disk", Terms: []model.Term{nil}, Said: "claim d/data (about to be bound for node n1)"}}, false},
+		"named beforehand, its class waits": {[]model.Object{edit(claim, func(c *model.VolumeClaim) { c.Bound = false }), volume, waits}, bound, true},
+		"named beforehand, not bound yet":   {[]model.Object{edit(claim, func(c *model.VolumeClaim) { c.Bound = false }), volume}, bound, true},
+		"a volume without a driver":         {[]model.Object{claim, model.PersistentVolume{Name: "pv"}}, []model.Volume{{ID: "pv", Said: "claim d/data (volume pv)"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := model.Pod{Namespace: "d", Name: "p", VolumeClaims: []string{"data"}, Needs: []model.Why{model.WhyMatchFields}}
@@ -81,7 +87,7 @@ func TestVolumesAreSortedAndCountedOnce(t *testing.T) {
 		model.Pod{Namespace: "d", Name: "p", VolumeClaims: []string{"a", "b", "c"}},
 	)
 	got := w.Snapshot().Pods[0]
-	if diff := cmp.Diff([]model.Volume{{ID: "disk/same", Driver: "disk"}, {ID: "v9"}}, got.Volumes); diff != "" || got.Needs != nil {
+	if diff := cmp.Diff([]model.Volume{{ID: "disk/same", Driver: "disk", Said: "claim d/b (volume v1)"}, {ID: "v9", Said: "claim d/a (volume v9)"}}, got.Volumes); diff != "" || got.Needs != nil {
 		t.Errorf("needs %v, volumes (-want +got):\n%s", got.Needs, diff)
 	}
 }

@@ -8,7 +8,6 @@ package world
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -61,6 +60,7 @@ type World struct {
 	catalogs  map[model.ClassRef]model.Catalog // replaced, never changed
 	instances []model.Instance                 // replaced, never changed
 	listedAt  time.Time
+	looks     map[string]glance // by instance id: single machines that were looked at since
 
 	// resolved holds the budgets with their pods as of the last picture; moved names the namespaces in which pods or
 	// budgets changed since.
@@ -204,31 +204,6 @@ func (w *World) dropCatalog(ref model.ClassRef) {
 	}
 }
 
-// SetInstances replaces the cloud's list; at is when the list was asked for. A list older than the one it has is
-// ignored. It wakes subscribers even when the list is the same, because an absence is believed only from a list young
-// enough: so do not list in answer to every wake-up.
-func (w *World) SetInstances(list []model.Instance, at time.Time) {
-	sorted := slices.Clone(list)
-	slices.SortFunc(sorted, func(a, b model.Instance) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if at.Before(w.listedAt) {
-		return
-	}
-	if !reflect.DeepEqual(w.instances, sorted) {
-		w.instances = sorted
-	}
-	w.listedAt = at
-	w.changed()
-}
-
-// ListedAt is when the cloud's list was asked for; zero before the first.
-func (w *World) ListedAt() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.listedAt
-}
-
 // IsSynced reports whether the picture is whole: everything that existed when the current Follow began is in it.
 // Nothing should be bought or removed on a picture that is not.
 func (w *World) IsSynced() bool {
@@ -286,13 +261,14 @@ func (w *World) Snapshot() model.World {
 		Claims:        w.claimsWithAssumed(),
 		Nodes:         w.nodes.list(),
 		Pods:          w.withReserved(pods),
-		Daemons:       w.daemons.list(),
+		Daemons:       asLive(w.daemons.list(), pods),
 		PDBs:          w.resolveBudgets(pods),
 		Attachments:   w.resolveAttachments(w.attachments.list(), pods),
 		Namespaces:    w.namespaces.list(),
 		Overlays:      w.overlays.list(),
 		Buffers:       w.buffers.list(),
 		Templates:     w.templates.list(),
+		Unserved:      w.unserved.list(),
 		Catalogs:      catalogs,
 		PoolCatalogs:  ofPools,
 		Instances:     w.instances,

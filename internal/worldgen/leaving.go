@@ -83,7 +83,7 @@ func (g *gen) moving(p *model.Pod) {
 	case 1:
 		p.PodReady = false
 	case 2:
-		p.DeletedAt = Epoch()
+		p.DeletedAt, p.StatefulSet = Epoch(), g.chance(50)
 	}
 }
 

@@ -243,7 +243,7 @@ func (b *builder) pods(f *fields) {
 func (f *fields) pod(name, ns string) model.Pod {
 	p := model.Pod{Name: name, Namespace: f.one("ns", ns), Node: f.one("node", ""), Created: f.when("created"), Labels: f.under("label."),
 		Requests: f.resources(""), NodeSelector: f.under("select."), Gated: f.flag("gated"), Terminal: f.flag("terminal"),
-		Mirror: f.flag("mirror"), DaemonSet: f.flag("daemon"), Critical: f.flag("critical"), Priority: int32(f.int("priority", 0)),
+		Mirror: f.flag("mirror"), DaemonSet: f.flag("daemon"), StatefulSet: f.flag("stateful"), Revision: f.text("revision", ""), Critical: f.flag("critical"), Priority: int32(f.int("priority", 0)),
 		DoNotDisrupt: f.text("do-not-disrupt", ""), GraceSeconds: f.int("grace-seconds", 30), PodReady: !f.flag("not-ready")}
 	p.UID = "pod-" + p.Namespace + "-" + p.Name
 	if p.Requests.Pods == 0 {

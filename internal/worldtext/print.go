@@ -277,14 +277,14 @@ func printPod(b *strings.Builder, noun string, p model.Pod) {
 	l.field("needs", strings.Join(needs, ",")).field("node", p.Node).field("nominated", p.Nominated).field("promised", p.Promised)
 	l.flag("waiting", p.Unschedulable && !asksForNode(p)).flag("unjudged", !p.Unschedulable && asksForNode(p)).flag("virtual", p.Virtual)
 	l.flag("gated", p.Gated).flag("terminal", p.Terminal).flag("terminating", p.Deleting()).flag("mirror", p.Mirror)
-	l.flag("daemon", p.DaemonSet).flag("critical", p.Critical).flag("not-ready", !p.PodReady)
+	l.flag("daemon", p.DaemonSet).flag("stateful", p.StatefulSet).flag("critical", p.Critical).flag("not-ready", !p.PodReady)
 	if p.Priority != 0 {
 		l.field("priority", strconv.Itoa(int(p.Priority)))
 	}
 	if p.GraceSeconds != 30 {
 		l.field("grace-seconds", strconv.FormatInt(p.GraceSeconds, 10))
 	}
-	l.text("do-not-disrupt", p.DoNotDisrupt).sorted("label.", p.Labels).when("created", p.Created).to(b)
+	l.text("do-not-disrupt", p.DoNotDisrupt).text("revision", p.Revision).sorted("label.", p.Labels).when("created", p.Created).to(b)
 }
 
 // asksForNode reports whether a pod counts as waiting when nothing is said.

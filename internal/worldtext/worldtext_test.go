@@ -22,8 +22,8 @@ namespace prod label.env=prod
 node n2 cpu=1 attach.disk.csi.azure.com=4
 type L2 cpu=2 zones=1 price=1 attach.disk.csi.azure.com=8
 pod ruled cpu=1 label.app=x spread=zone:2:app=x;tier!=a|b:min=3,soft spread=host:1:-:any-affinity,honor-taints near=rack:*:prod|dev:env=prod;!x apart=host:app prefer-node=5:k:In:a;b:Exists prefer-near=7:zone:app=x prefer-apart=9:host:app=x port=80 port=53/UDP@10.0.0.1 volume=v2 volume=v1:disk:z:In:1|z:In:2;q:Exists
-pod bound cpu=1 node=n1 example.com/x=2
-daemon cilium cpu=100m tolerate=*
+pod bound stateful cpu=1 node=n1 example.com/x=2
+daemon cilium cpu=100m tolerate=* revision=cilium/3
 pdb web allowed=1 pods=default/web-0
 `
 

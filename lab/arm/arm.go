@@ -45,6 +45,14 @@ type Config struct {
 	// Subnets are further subnets: ids, and their address ranges. Those in the network of SubnetID show up in it.
 	Subnets map[string]string
 
+	// Identities are user-assigned identities that exist; default: the one that AKS makes for kubelets,
+	// <cluster>-agentpool in the node group.
+	Identities []string
+	// DiskEncryptionSets and CapacityReservationGroups are ids of those that exist; default none.
+	DiskEncryptionSets, CapacityReservationGroups []string
+	// Rights are what the caller may do; nil means the roles that the project ships, assigned as they say.
+	Rights []Assignment
+
 	// Host runs the machines; nil means that machines are records only. It is called with the cloud's lock held, so it
 	// must return at once and must not call back.
 	Host lab.Host
@@ -64,8 +72,10 @@ type Config struct {
 type Cloud struct {
 	cfg    Config
 	table  *skus.Table
+	schema *schema
 	routes []route
 	nets   map[string]subnet // by lower-case id; does not change
+	rights []Assignment      // do not change
 
 	log requestLog // has its own lock; never taken together with mu
 
@@ -82,12 +92,13 @@ type Cloud struct {
 	timers  map[*timer]struct{}
 	used    map[string]map[netip.Addr]string // by lower-case subnet id: who has which address
 	nextIP  map[string]netip.Addr
-	serial  uint64            // makes operation ids and request ids differ
-	counts  map[string]int    // requests by throttling bucket in the current window
-	window  time.Time         // when it began
-	total   int               // requests since the start, for "every nth"
-	skuJSON map[string][]byte // answers of Resource Skus - List, by filter: they never change
-	prices  []priceItem       // expanded once
+	serial  uint64             // makes operation ids and request ids differ
+	counts  map[string]int     // requests by throttling bucket in the current window
+	window  time.Time          // when it began
+	buckets map[string]*bucket // Azure's own budgets, by key
+	total   int                // requests since the start, for "every nth"
+	skuJSON map[string][]byte  // answers of Resource Skus - List, by filter: they never change
+	prices  []priceItem        // expanded once
 }
 
 // New checks the configuration and starts an empty subscription. Close it when done.
@@ -108,6 +119,10 @@ func New(cfg Config) (*Cloud, error) {
 		cfg.Subscription, cfg.NodeResourceGroup, clusterNumber(cfg)))
 	set(&cfg.VNetGUID, guid("vnet", cfg.SubnetID))
 	set(&cfg.SubnetPrefix, "10.224.0.0/16")
+	if cfg.Identities == nil {
+		cfg.Identities = []string{fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.ManagedIdentity/userAssignedIdentities/%s-agentpool",
+			cfg.Subscription, cfg.NodeResourceGroup, cfg.ClusterName)}
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -131,13 +146,26 @@ func New(cfg Config) (*Cloud, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("lab azure: %w", err)
 	}
-	return &Cloud{
-		cfg: cfg, table: table, routes: routes(), nets: nets, knobs: cfg.Knobs.clone(),
+	contract, err := readSchema()
+	if err != nil {
+		return nil, err
+	}
+	served := routes()
+	contract.contracts(served)
+	for i := range served {
+		served[i].action, served[i].policy = actionOf(served[i]), policyOf(served[i])
+	}
+	c := &Cloud{
+		cfg: cfg, table: table, schema: contract, routes: served, nets: nets, knobs: cfg.Knobs.clone(),
 		tokens: map[string]time.Time{}, res: map[string]*resource{}, graph: map[string]*resource{},
 		ops: map[string]*operation{}, timers: map[*timer]struct{}{},
 		used: map[string]map[netip.Addr]string{}, nextIP: map[string]netip.Addr{},
-		counts: map[string]int{}, skuJSON: map[string][]byte{},
-	}, nil
+		counts: map[string]int{}, buckets: map[string]*bucket{}, skuJSON: map[string][]byte{}, rights: cfg.Rights,
+	}
+	if c.rights == nil {
+		c.rights, err = c.shippedRights()
+	}
+	return c, err
 }
 
 // Config returns the configuration with its defaults filled in.

@@ -3,6 +3,7 @@ package arm
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -38,6 +39,9 @@ func (c *Cloud) attachDisk(r *resource) {
 	c.add(&resource{id: id, typ: typeDisk, name: name, group: r.group, doc: doc, state: "Succeeded", created: c.cfg.Now(), owner: r.id})
 }
 
+// extensionName is what an extension may be called (documentation "Naming rules and restrictions for Azure resources").
+var extensionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
+
 // putExtension is Virtual Machine Extensions - Create Or Update. protectedSettings never come back.
 func (c *Cloud) putExtension(q *call) (*reply, *apiError) {
 	vmID := c.idOf(q.vars["rg"], typeVM, q.vars["vm"])
@@ -48,13 +52,13 @@ func (c *Cloud) putExtension(q *call) (*reply, *apiError) {
 	if vm.state == "Deleting" || vm.state == "Failed" {
 		return nil, refuse(http.StatusConflict, "OperationNotAllowed", "Cannot modify extensions in the VM when the VM is not running: '%s' is %s.", vm.name, vm.state)
 	}
+	if !extensionName.MatchString(q.vars["name"]) {
+		return nil, invalid("vmExtensionName", "The entity name 'vmExtensionName' is invalid according to its validation rule: %s", extensionName)
+	}
 	for _, field := range []string{"publisher", "type", "typeHandlerVersion"} {
 		if digString(q.body, "properties", field) == "" {
 			return nil, invalid(field, "Required parameter '%s' is missing (null).", field)
 		}
-	}
-	if e := checkTags(q.body); e != nil {
-		return nil, e
 	}
 	doc := copyObject(q.body)
 	delete(ensure(doc, "properties"), "protectedSettings")

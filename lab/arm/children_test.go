@@ -175,9 +175,9 @@ func TestDetachedThingsStay(t *testing.T) {
 }
 
 func TestTagsAndIdentitiesArePatched(t *testing.T) {
-	w := newWorld(t, nil)
-	w.mustPut("vm", w.body("vm", "Standard_D2s_v5"))
 	id := "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/more"
+	w := newWorld(t, func(c *arm.Config) { c.Identities = []string{strings.Replace(id, "more", "first", 1), id} })
+	w.mustPut("vm", w.body("vm", "Standard_D2s_v5"))
 	p, err := w.vms.BeginUpdate(w.ctx, w.cfg.NodeResourceGroup, "vm", armcompute.VirtualMachineUpdate{Tags: map[string]*string{"new": to.Ptr("1")},
 		Identity: &armcompute.VirtualMachineIdentity{UserAssignedIdentities: map[string]*armcompute.UserAssignedIdentitiesValue{id: {}}}}, nil)
 	if err != nil {
@@ -289,11 +289,11 @@ func TestListsComeInPages(t *testing.T) {
 	}
 }
 
-// Fields that this Azure knows nothing of come back as they were sent.
-func TestUnknownFieldsAreKept(t *testing.T) {
+// Members that this Azure does nothing with come back as they were sent; numbers too, and no spelling but its own.
+func TestMembersWithoutEffectAreKept(t *testing.T) {
 	w := newWorld(t, nil)
 	b := must[[]byte](t)(w.body("vm", "Standard_D2s_v5").MarshalJSON())
-	text := strings.Replace(string(b), `"properties":{`, `"properties":{"fromTheFuture":{"size":12345678901234567890,"list":[1,null,"x"]},`, 1)
+	text := strings.Replace(string(b), `"properties":{`, `"properties":{"ApplicationProfile":{"galleryApplications":[{"order":1234567890,"PackageReferenceId":"/x"}]},`, 1)
 	path := "/subscriptions/" + w.cfg.Subscription + "/resourceGroups/" + w.cfg.NodeResourceGroup + "/providers/Microsoft.Compute/virtualMachines/vm?api-version=2025-04-01"
 	token := w.bearer()
 	resp, v := w.do("PUT", path, token, text)
@@ -313,7 +313,7 @@ func TestUnknownFieldsAreKept(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got := must[[]byte](t)(io.ReadAll(resp.Body))
-	if !strings.Contains(string(got), `"fromTheFuture":{"list":[1,null,"x"],"size":12345678901234567890}`) {
+	if !strings.Contains(string(got), `"applicationProfile":{"galleryApplications":[{"order":1234567890,"packageReferenceId":"/x"}]}`) {
 		t.Errorf("GET has lost it: %s", got)
 	}
 }
@@ -330,5 +330,52 @@ func TestSwitchingOffAndOn(t *testing.T) {
 	must[armcompute.VirtualMachinesClientStartResponse](t)(on.PollUntilDone(w.ctx, &azruntime.PollUntilDoneOptions{Frequency: time.Second}))
 	if _, on := w.host.get("vm"); !on {
 		t.Error("a started machine is off")
+	}
+}
+
+// A free interface can be made anew; one on its way in or out can be used by nobody.
+func TestAFreeInterfaceIsMadeAnew(t *testing.T) {
+	w, c := slowWorld(t, arm.Knobs{ChildTime: arm.Duration(time.Minute)})
+	rg := w.cfg.NodeResourceGroup
+	opts := *w.opts
+	opts.Retry.MaxRetries = -1
+	nics := must[*armnetwork.InterfacesClient](t)(armnetwork.NewInterfacesClient(w.cfg.Subscription, w.cred, &opts))
+	put := func(accelerated bool) error {
+		_, err := nics.BeginCreateOrUpdate(w.ctx, rg, "nic", armnetwork.Interface{Location: &w.cfg.Location, Properties: &armnetwork.InterfacePropertiesFormat{
+			EnableAcceleratedNetworking: &accelerated,
+			IPConfigurations: []*armnetwork.InterfaceIPConfiguration{{Name: to.Ptr("ip"), Properties: &armnetwork.InterfaceIPConfigurationPropertiesFormat{
+				Subnet: &armnetwork.Subnet{ID: &w.cfg.SubnetID}}}}}}, nil)
+		return err
+	}
+	for _, accelerated := range []bool{false, true} {
+		if err := put(accelerated); err != nil {
+			t.Fatal(err)
+		}
+		got := must[armnetwork.InterfacesClientGetResponse](t)(nics.Get(w.ctx, rg, "nic", nil))
+		if *got.Properties.EnableAcceleratedNetworking != accelerated || *got.Properties.ProvisioningState != armnetwork.ProvisioningStateUpdating {
+			t.Errorf("interface %+v", got.Properties)
+		}
+	}
+	machine := w.body("vm", "Standard_D2s_v5")
+	machine.Properties.NetworkProfile = &armcompute.NetworkProfile{NetworkInterfaces: []*armcompute.NetworkInterfaceReference{{
+		ID: to.Ptr("/subscriptions/" + w.cfg.Subscription + "/resourceGroups/" + rg + "/providers/Microsoft.Network/networkInterfaces/nic")}}}
+	vms := must[*armcompute.VirtualMachinesClient](t)(armcompute.NewVirtualMachinesClient(w.cfg.Subscription, w.cred, &opts))
+	begin := func() error {
+		_, err := vms.BeginCreateOrUpdate(w.ctx, rg, "vm", machine, nil)
+		return err
+	}
+	w.refused(begin(), http.StatusTooManyRequests, "RetryableError")
+	c.pass(time.Minute)
+	if _, err := nics.BeginDelete(w.ctx, rg, "nic", nil); err != nil {
+		t.Fatal(err)
+	}
+	w.refused(put(true), http.StatusTooManyRequests, "RetryableError")
+	c.pass(time.Minute)
+	if err := put(true); err != nil {
+		t.Fatal(err)
+	}
+	c.pass(time.Minute)
+	if err := begin(); err != nil {
+		t.Fatal(err)
 	}
 }

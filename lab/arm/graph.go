@@ -32,6 +32,9 @@ func (c *Cloud) graphResources(q *call) (*reply, *apiError) {
 	var rows []object
 	if len(subs) == 0 || slices.ContainsFunc(subs, func(s string) bool { return strings.EqualFold(s, c.cfg.Subscription) }) {
 		for _, key := range sortedKeys(c.graph) {
+			if r := c.graph[key]; !c.may(r.typ+"/read", r.id) {
+				continue // Resource Graph shows what the caller may read ("Permissions in Azure Resource Graph")
+			}
 			rows = append(rows, c.row(c.graph[key]))
 		}
 	}

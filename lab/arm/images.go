@@ -150,11 +150,5 @@ func (c *Cloud) checkImage(q *call, p *vmPlan) *apiError {
 		return refuse(http.StatusBadRequest, "BadRequest", "Cannot create a VM of size '%s' because this VM size only supports a CPU Architecture of '%s', but an image or disk with CPU Architecture '%s' was given. Please check that the CPU Architecture of the image or disk is compatible with that of the VM size.",
 			s.Name, map[bool]string{true: "Arm64", false: "x64"}[s.Arch == "arm64"], arch)
 	}
-	if sec := digString(q.body, "properties", "securityProfile", "securityType"); sec == "TrustedLaunch" && !s.TrustedLaunch {
-		return refuse(http.StatusBadRequest, "BadRequest", "The VM size '%s' is not supported for creation of VMs with '%s' security type.", s.Name, sec)
-	}
-	if digBool(q.body, "properties", "securityProfile", "encryptionAtHost") && !s.EncryptionAtHost {
-		return invalid("encryptionAtHost", "The VM size '%s' does not support encryption at host.", s.Name)
-	}
-	return nil
+	return c.checkSecurity(q, p, image)
 }

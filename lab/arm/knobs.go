@@ -40,7 +40,7 @@ type Knobs struct {
 	Latency    Duration `json:"latency,omitempty"`    // before every answer
 	PollAfter  Duration `json:"pollAfter,omitempty"`  // Retry-After of long-running operations; 0 = 1s
 	GraphLag   Duration `json:"graphLag,omitempty"`   // how far Resource Graph is behind
-	// PageSize is how many machines, interfaces or disks a list shows at once; 0 = 1000.
+	// PageSize is how many machines, interfaces or disks a list shows at once; 0 = 50.
 	PageSize int `json:"pageSize,omitempty"`
 
 	// EvictNotice is how long before an eviction a machine is warned; 0 = the documented 30s.
@@ -91,14 +91,16 @@ type Failure struct {
 	Details []string `json:"details,omitempty"` // codes
 }
 
-// Throttle answers 429 to every nth ARM request (1 = all), or to those beyond PerWindow requests in a Window, per
-// kind of request. Zero values are off.
+// Throttle answers 429 beyond the budgets that Azure documents (limits.go), to every nth ARM request (1 = all), or to
+// those beyond PerWindow requests in a Window, per kind of request. Zero values of the latter two are off.
 type Throttle struct {
 	Every      int      `json:"every,omitempty"`
 	PerWindow  int      `json:"perWindow,omitempty"`
 	Window     Duration `json:"window,omitempty"`
 	RetryAfter Duration `json:"retryAfter,omitempty"` // 0 = 1s
-	// Kinds limits throttling to read, list, write, delete, poll or graph requests; empty = all.
+	// Budget is how many times the budgets that Azure documents a caller has; 0 = once, -1 = without limits.
+	Budget int `json:"budget,omitempty"`
+	// Kinds limits Every and PerWindow to read, list, write, delete, poll or graph requests; empty = all.
 	Kinds []string `json:"kinds,omitempty"`
 }
 
@@ -210,6 +212,9 @@ func (t Throttle) validate() []error {
 	var errs []error
 	if t.Every < 0 || t.PerWindow < 0 {
 		errs = append(errs, fmt.Errorf("throttle: every and perWindow may not be negative"))
+	}
+	if t.Budget < -1 {
+		errs = append(errs, fmt.Errorf("throttle.budget %d: want 0 for Azure's own, a factor, or -1 for none", t.Budget))
 	}
 	if t.PerWindow > 0 && t.Window == 0 {
 		errs = append(errs, fmt.Errorf("throttle.window is missing: perWindow needs it"))

@@ -16,6 +16,7 @@ func (c *Cloud) checkIPs(nic string, props object) *apiError {
 	missing := func(id string) *apiError {
 		return refuse(http.StatusBadRequest, "InvalidResourceReference", "Resource %s referenced by resource %s was not found. Please make sure that the referenced resource exists, and that both resources are in the same region.", id, nic)
 	}
+	names := map[string]bool{}
 	var pools []string
 	lb := c.idOf(c.cfg.NodeResourceGroup, "Microsoft.Network/loadBalancers", lbName)
 	for _, p := range lbPools() {
@@ -24,6 +25,16 @@ func (c *Cloud) checkIPs(nic string, props object) *apiError {
 	known := strings.Join(pools, "\n")
 	need := map[string]int{}
 	for _, ip := range ips {
+		name := digString(ip, "name")
+		if !resourceName.MatchString(name) {
+			return badName(name)
+		}
+		if names[strings.ToLower(name)] {
+			e := refuse(http.StatusBadRequest, "InvalidRequestFormat", "Cannot parse the request.")
+			e.Details = []apiError{{Code: "DuplicateResourceName", Message: fmt.Sprintf("Resource %s has two child resources with the same name (%s).", nic, name)}}
+			return e
+		}
+		names[strings.ToLower(name)] = true
 		id := digString(ip, "properties", "subnet", "id")
 		if _, there := c.subnetOf(id); !there {
 			return missing(id)
@@ -51,8 +62,8 @@ func (c *Cloud) checkNetwork(q *call, p *vmPlan) *apiError {
 	prof := digObject(q.body, "properties", "networkProfile")
 	for _, x := range digList(prof, "networkInterfaceConfigurations") {
 		cfg, _ := x.(object)
-		if digString(cfg, "name") == "" {
-			return invalid("networkInterfaceConfigurations.name", "Required parameter 'name' is missing (null).")
+		if name := digString(cfg, "name"); !resourceName.MatchString(name) {
+			return badName(name)
 		}
 		if digString(prof, "networkApiVersion") == "" {
 			return invalid("networkApiVersion", "Required parameter 'networkApiVersion' is missing (null): it goes with networkInterfaceConfigurations.")
@@ -62,7 +73,7 @@ func (c *Cloud) checkNetwork(q *call, p *vmPlan) *apiError {
 			return refuse(http.StatusConflict, "Conflict", "The network interface %s exists already.", id)
 		}
 		if digBool(cfg, "properties", "enableAcceleratedNetworking") && !p.offer.Size.AcceleratedNetworking {
-			return refuse(http.StatusBadRequest, "VMSizeIsNotPermittedToEnableAcceleratedNetworking", "VM size %s is not permitted to enable accelerated networking.", p.offer.Size.Name)
+			return notAccelerated(p)
 		}
 		if e := c.checkIPs(id, digObject(cfg, "properties")); e != nil {
 			return e
@@ -82,6 +93,12 @@ func (c *Cloud) checkNetwork(q *call, p *vmPlan) *apiError {
 			return refuse(http.StatusBadRequest, "NicInUse", "Network Interface %s is used by existing resource %s.", nic.id, nic.owner)
 		case c.cfg.Now().Before(nic.reservedUntil) && !strings.EqualFold(nic.reservedFor, c.pathID(q)):
 			return c.mayDelete(nic)
+		case nic.state != "Succeeded": // public reports of the refusal
+			e := refuse(http.StatusTooManyRequests, "RetryableError", "A retryable error occurred.")
+			e.Details = []apiError{{Code: "ReferencedResourceNotProvisioned", Message: fmt.Sprintf("Cannot proceed with operation because resource %s used by resource %s is not in Succeeded state. Resource is in %s state.", nic.id, c.pathID(q), nic.state)}}
+			return e
+		case digBool(nic.doc, "properties", "enableAcceleratedNetworking") && !p.offer.Size.AcceleratedNetworking:
+			return notAccelerated(p)
 		}
 		p.refs = append(p.refs, nic)
 	}
@@ -89,6 +106,10 @@ func (c *Cloud) checkNetwork(q *call, p *vmPlan) *apiError {
 		return invalid("networkProfile", "Virtual Machine '%s' must have at least one network interface.", q.vars["name"])
 	}
 	return nil
+}
+
+func notAccelerated(p *vmPlan) *apiError {
+	return refuse(http.StatusBadRequest, "VMSizeIsNotPermittedToEnableAcceleratedNetworking", "VM size %s is not permitted to enable accelerated networking.", p.offer.Size.Name)
 }
 
 // attachNetwork creates the inline interfaces and ties all interfaces to the machine. Azure does not promise how it
@@ -154,32 +175,53 @@ func (c *Cloud) addressOf(r *resource) string {
 	return ""
 }
 
-// putNIC is Network Interfaces - Create Or Update. An update replaces tags only: the lab does not re-plug interfaces.
+// putNIC is Network Interfaces - Create Or Update. A free interface is made anew; of one that a machine holds an update replaces the tags
+// only: the lab does not re-plug it.
 func (c *Cloud) putNIC(q *call) (*reply, *apiError) {
-	if e := checkTags(q.body); e != nil {
-		return nil, e
-	}
-	if old := c.res[strings.ToLower(c.pathID(q))]; old != nil {
+	old := c.res[strings.ToLower(c.pathID(q))]
+	switch {
+	case old == nil:
+	case old.state == "Deleting": // public reports of the refusal
+		return nil, refuse(http.StatusTooManyRequests, "RetryableError", "A retryable error occurred: another operation on this or dependent resource is in progress. Resource %s is being deleted.", old.id)
+	case old.owner != "":
 		if tags, has := q.body["tags"]; has {
 			old.doc["tags"] = deepCopy(tags)
 		}
 		c.changed(old)
 		return ok(old.show())
 	}
+	if name := q.vars["name"]; !resourceName.MatchString(name) {
+		return nil, badName(name)
+	}
+	if e := c.checkLinks(q, linksOfIPs("properties", digObject(q.body, "properties"))); e != nil {
+		return nil, e
+	}
 	if e := c.checkIPs(c.pathID(q), digObject(q.body, "properties")); e != nil {
 		return nil, e
 	}
-	r := c.newNIC(q.vars["rg"], q.vars["name"], copyObject(q.body))
+	status := http.StatusCreated
+	r := &resource{}
+	if old != nil {
+		status = http.StatusOK
+		*r = *old
+		c.remove(old)
+	}
+	made := c.newNIC(q.vars["rg"], q.vars["name"], copyObject(q.body))
+	if old != nil {
+		made.created, made.changes, made.reservedFor, made.reservedUntil = r.created, r.changes+1, r.reservedFor, r.reservedUntil
+	}
 	op := c.newOperation()
 	if d := c.knobs.ChildTime.D(); d > 0 {
-		r.state = "Updating"
+		made.state = "Updating"
 		c.after(d, func() {
-			r.state = "Succeeded"
+			if c.res[made.key()] == made && made.state == "Updating" {
+				made.state = "Succeeded"
+				c.changed(made)
+			}
 			c.finishOperation(op, nil)
-			c.changed(r)
 		})
 	} else {
 		c.finishOperation(op, nil)
 	}
-	return &reply{status: http.StatusCreated, header: c.accepted(q, op, "Microsoft.Network"), body: r.show()}, nil
+	return &reply{status: status, header: c.accepted(q, op, "Microsoft.Network"), body: made.show()}, nil
 }

@@ -121,10 +121,10 @@ func TestPathsThatARMDoesNotKnow(t *testing.T) {
 		{"GET", "/subscriptions/other/providers/Microsoft.Compute/virtualMachines?api-version=2025-04-01", "SubscriptionNotFound", 404},
 		{"GET", sub + "/resourceGroups/nowhere/providers/Microsoft.Compute/virtualMachines?api-version=2025-04-01", "ResourceGroupNotFound", 404},
 		{"GET", rg + "/providers/Microsoft.Compute/virtualMachines", "MissingApiVersionParameter", 400},
-		{"GET", rg + "/providers/Microsoft.Compute/virtualMachines?api-version=latest", "InvalidResourceType", 404},
+		{"GET", rg + "/providers/Microsoft.Compute/virtualMachines?api-version=latest", "InvalidApiVersionParameter", 400},
 		{"GET", rg + "/providers/Microsoft.Compute/spaceships?api-version=2025-04-01", "InvalidResourceType", 404},
 		{"GET", rg + "/providers/Microsoft.Compute/virtualMachines/none?api-version=2025-04-01", "ResourceNotFound", 404},
-		{"GET", rg + "/providers/Microsoft.Compute/diskEncryptionSets/none?api-version=2025-04-01", "ResourceNotFound", 404},
+		{"GET", rg + "/providers/Microsoft.Compute/diskEncryptionSets/none?api-version=2025-01-02", "ResourceNotFound", 404},
 		{"POST", rg + "/providers/Microsoft.Compute/virtualMachines?api-version=2025-04-01", "HttpMethodNotAllowed", 405},
 		{"PUT", rg + "/providers/Microsoft.Compute/virtualMachines/x?api-version=2025-04-01", "InvalidRequestContent", 400},
 		{"GET", "/nonsense", "NotFound", 404},
@@ -187,7 +187,7 @@ func TestAdminDoor(t *testing.T) {
 func TestTimesAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &machines{on: nil}
-		c, err := arm.New(arm.Config{Host: host})
+		c, err := arm.New(arm.Config{Host: host, Rights: []arm.Assignment{{Scope: "/", Actions: []string{"*"}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,22 +199,14 @@ func TestTimesAreKept(t *testing.T) {
 			c.ServeHTTP(rec, r)
 			return rec
 		}
-		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {"any"}, "scope": {"x"}, "client_assertion": {"jwt"},
-			"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}}
-		rec := ask("POST", "/"+c.Config().Tenant+"/oauth2/v2.0/token", "", form.Encode())
-		var got struct {
-			Token string `json:"access_token"`
-		}
-		if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || got.Token == "" {
-			t.Fatalf("%v %s", err, rec.Body)
-		}
+		token := tokenOf(t, c)
 		path := "/subscriptions/" + c.Config().Subscription + "/locations?api-version=2022-12-01"
 		time.Sleep(59 * time.Minute)
-		if rec := ask("GET", path, got.Token, ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "eastus-az") {
+		if rec := ask("GET", path, token, ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "eastus-az") {
 			t.Errorf("after 59 minutes: %d %s", rec.Code, rec.Body)
 		}
 		time.Sleep(2 * time.Minute)
-		if rec := ask("GET", path, got.Token, ""); rec.Code != http.StatusUnauthorized || !strings.Contains(rec.Body.String(), "ExpiredAuthenticationToken") {
+		if rec := ask("GET", path, token, ""); rec.Code != http.StatusUnauthorized || !strings.Contains(rec.Body.String(), "ExpiredAuthenticationToken") {
 			t.Errorf("after 61 minutes: %d %s", rec.Code, rec.Body)
 		}
 	})

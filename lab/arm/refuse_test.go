@@ -1,8 +1,11 @@
 package arm_test
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +20,23 @@ type vm = armcompute.VirtualMachine
 // Every body that Azure refuses is refused with Azure's code, at once, and leaves nothing behind.
 func TestBadMachinesAreRefused(t *testing.T) {
 	w := newWorld(t, func(c *arm.Config) { c.Knobs.SubnetAddresses = 1 })
+	none := func(typ string) *string {
+		return to.Ptr("/subscriptions/" + w.cfg.Subscription + "/resourceGroups/" + w.cfg.NodeResourceGroup + "/providers/" + typ + "/none")
+	}
+	sec := func(v *vm, kind armcompute.SecurityTypes) {
+		v.Properties.SecurityProfile = &armcompute.SecurityProfile{SecurityType: &kind}
+	}
+	account := func(v *vm, kind armcompute.StorageAccountTypes) {
+		v.Properties.StorageProfile.OSDisk.ManagedDisk = &armcompute.ManagedDiskParameters{StorageAccountType: &kind}
+	}
+	ultra := func(v *vm) {
+		v.Properties.AdditionalCapabilities = &armcompute.AdditionalCapabilities{UltraSSDEnabled: to.Ptr(true)}
+	}
+	admin := func(v *vm, name string) {
+		v.Properties.OSProfile.AdminUsername = &name
+		v.Properties.OSProfile.LinuxConfiguration.SSH.PublicKeys[0].Path = to.Ptr("/home/" + name + "/.ssh/authorized_keys")
+	}
+	key := func(v *vm, data string) { v.Properties.OSProfile.LinuxConfiguration.SSH.PublicKeys[0].KeyData = &data }
 	w.mustPut("first", w.body("first", "Standard_D2s_v5"))
 	w.delete("first")
 	nic := func(v *vm) *armcompute.VirtualMachineNetworkInterfaceConfigurationProperties {
@@ -94,20 +114,93 @@ func TestBadMachinesAreRefused(t *testing.T) {
 		"no network":  {400, "InvalidParameter", func(v *vm) { v.Properties.NetworkProfile = nil }},
 		"no api":      {400, "InvalidParameter", func(v *vm) { v.Properties.NetworkProfile.NetworkAPIVersion = nil }},
 		"accelerated": {400, "VMSizeIsNotPermittedToEnableAcceleratedNetworking", func(v *vm) { size(v, "Standard_B2ms"); nic(v).EnableAcceleratedNetworking = to.Ptr(true) }},
-		"subnet":      {400, "InvalidResourceReference", func(v *vm) { nic(v).IPConfigurations[0].Properties.Subnet.ID = to.Ptr("/none") }},
-		"pool": {400, "InvalidResourceReference", func(v *vm) {
-			nic(v).IPConfigurations[0].Properties.LoadBalancerBackendAddressPools[0].ID = to.Ptr("/none")
+		"subnet": {400, "InvalidResourceReference", func(v *vm) {
+			nic(v).IPConfigurations[0].Properties.Subnet.ID = none("Microsoft.Network/virtualNetworks/x/subnets")
 		}},
-		"group":        {400, "InvalidResourceReference", func(v *vm) { nic(v).NetworkSecurityGroup = &armcompute.SubResource{ID: to.Ptr("/none")} }},
-		"no addresses": {400, "NetworkInterfaceMustHaveAtLeastOneIpConfiguration", func(v *vm) { nic(v).IPConfigurations = nil }},
-		"subnet full":  {400, "SubnetIsFull", func(v *vm) { nic(v).IPConfigurations = append(nic(v).IPConfigurations, nic(v).IPConfigurations[0]) }},
-		"tag name":     {400, "InvalidTagNameCharacters", func(v *vm) { v.Tags = map[string]*string{"karpenter.sh/nodepool": to.Ptr("x")} }},
-		"tag value":    {400, "InvalidTagValueLength", func(v *vm) { v.Tags = map[string]*string{"a": to.Ptr(strings.Repeat("x", 257))} }},
+		"subnet id": {400, "LinkedInvalidPropertyId", func(v *vm) { nic(v).IPConfigurations[0].Properties.Subnet.ID = to.Ptr("/none") }},
+		"pool": {400, "InvalidResourceReference", func(v *vm) {
+			nic(v).IPConfigurations[0].Properties.LoadBalancerBackendAddressPools[0].ID = none("Microsoft.Network/loadBalancers/kubernetes/backendAddressPools")
+		}},
+		"group": {400, "InvalidResourceReference", func(v *vm) {
+			nic(v).NetworkSecurityGroup = &armcompute.SubResource{ID: none("Microsoft.Network/networkSecurityGroups")}
+		}},
+		"no addresses": {400, "NetworkInterfaceMustHaveAtLeastOneIpConfiguration", func(v *vm) {
+			nic(v).IPConfigurations = []*armcompute.VirtualMachineNetworkInterfaceIPConfiguration{}
+		}},
+		"addresses null": {400, "InvalidParameter", func(v *vm) { nic(v).IPConfigurations = nil }},
+		"address names": {400, "InvalidRequestFormat", func(v *vm) {
+			nic(v).IPConfigurations = append(nic(v).IPConfigurations, nic(v).IPConfigurations[0])
+		}},
+		"address name": {400, "InvalidResourceName", func(v *vm) { nic(v).IPConfigurations[0].Name = to.Ptr("a b") }},
+		"interface name": {400, "InvalidResourceName", func(v *vm) {
+			v.Properties.NetworkProfile.NetworkInterfaceConfigurations[0].Name = to.Ptr("a b")
+		}},
+		"subnet full": {400, "SubnetIsFull", func(v *vm) {
+			more := *nic(v).IPConfigurations[0]
+			more.Name = to.Ptr("more")
+			nic(v).IPConfigurations = append(nic(v).IPConfigurations, &more)
+		}},
+		"tag name":               {400, "InvalidTagNameCharacters", func(v *vm) { v.Tags = map[string]*string{"karpenter.sh/nodepool": to.Ptr("x")} }},
+		"tag names of Microsoft": {400, "ReservedTagName", func(v *vm) { v.Tags = map[string]*string{"AzureOwner": to.Ptr("x")} }},
+		"tag names in two cases": {400, "InvalidRequestContent", func(v *vm) { v.Tags = map[string]*string{"Team": to.Ptr("x"), "team": to.Ptr("y")} }},
+		"tag name too long":      {400, "InvalidTagNameLength", func(v *vm) { v.Tags = map[string]*string{strings.Repeat("x", 513): to.Ptr("x")} }},
+		"tag name empty":         {400, "InvalidTagNameLength", func(v *vm) { v.Tags = map[string]*string{" ": to.Ptr("x")} }},
+		"51 tags": {400, "InvalidTagsTooMany", func(v *vm) {
+			for i := range 51 {
+				v.Tags["t"+strconv.Itoa(i)] = to.Ptr("x")
+			}
+		}},
+		"identity that is none": {400, "FailedIdentityOperation", func(v *vm) {
+			v.Identity.UserAssignedIdentities = map[string]*armcompute.UserAssignedIdentitiesValue{*none("Microsoft.ManagedIdentity/userAssignedIdentities"): {}}
+		}},
+		"identity of the wrong type": {400, "InvalidParameter", func(v *vm) { v.Identity.Type = to.Ptr(armcompute.ResourceIdentityTypeSystemAssigned) }},
+		"identity without any":       {400, "InvalidParameter", func(v *vm) { v.Identity.UserAssignedIdentities = nil }},
+		"disk encryption set": {404, "NotFound", func(v *vm) {
+			disk(v).ManagedDisk = &armcompute.ManagedDiskParameters{DiskEncryptionSet: &armcompute.DiskEncryptionSetParameters{ID: none("Microsoft.Compute/diskEncryptionSets")}}
+		}},
+		"capacity group": {404, "NotFound", func(v *vm) {
+			v.Properties.CapacityReservation = &armcompute.CapacityReservationProfile{CapacityReservationGroup: &armcompute.SubResource{ID: none("Microsoft.Compute/capacityReservationGroups")}}
+		}},
+		"availability set in a zone": {400, "BadRequest", func(v *vm) {
+			v.Properties.AvailabilitySet = &armcompute.SubResource{ID: none("Microsoft.Compute/availabilitySets")}
+		}},
+		"availability set that is none": {404, "NotFound", func(v *vm) {
+			v.Zones = nil
+			v.Properties.AvailabilitySet = &armcompute.SubResource{ID: none("Microsoft.Compute/availabilitySets")}
+		}},
+		"scale set": {404, "NotFound", func(v *vm) {
+			v.Properties.VirtualMachineScaleSet = &armcompute.SubResource{ID: none("Microsoft.Compute/virtualMachineScaleSets")}
+		}},
+		"ultra disks outside zones":    {400, "InvalidParameter", func(v *vm) { ultra(v); v.Zones = nil }},
+		"ultra disks of the size":      {400, "InvalidParameter", func(v *vm) { ultra(v); size(v, "Standard_B2ms") }},
+		"image without trusted launch": {400, "BadRequest", func(v *vm) { sec(v, armcompute.SecurityTypesTrustedLaunch) }},
+		"size without confidentiality": {400, "BadRequest", func(v *vm) { sec(v, armcompute.SecurityTypesConfidentialVM) }},
+		"firmware without type": {400, "BadRequest", func(v *vm) {
+			v.Properties.SecurityProfile = &armcompute.SecurityProfile{UefiSettings: &armcompute.UefiSettings{SecureBootEnabled: to.Ptr(true)}}
+		}},
+		"premium disk on a plain size": {400, "InvalidParameter", func(v *vm) { size(v, "Standard_D2_v5"); account(v, armcompute.StorageAccountTypesPremiumLRS) }},
+		"operating system on ultra":    {400, "InvalidParameter", func(v *vm) { account(v, armcompute.StorageAccountTypesUltraSSDLRS) }},
+		"storage nobody knows":         {400, "InvalidParameter", func(v *vm) { account(v, "Gold_LRS") }},
+		"disk name":                    {400, "InvalidParameter", func(v *vm) { disk(v).Name = to.Ptr("a b") }},
+		"disk too large":               {400, "InvalidParameter", func(v *vm) { disk(v).DiskSizeGB = to.Ptr[int32](4096) }},
+		"caching nobody knows":         {400, "InvalidParameter", func(v *vm) { disk(v).Caching = to.Ptr(armcompute.CachingTypes("Sometimes")) }},
+		"max price of a regular machine": {400, "InvalidParameter", func(v *vm) {
+			v.Properties.BillingProfile = &armcompute.BillingProfile{MaxPrice: to.Ptr(-1.0)}
+		}},
+		"max price below the price": {409, "OperationNotAllowed", func(v *vm) { *v = spot(*v); v.Properties.BillingProfile.MaxPrice = to.Ptr(0.000001) }},
+		"admin name with a space":   {400, "InvalidParameter", func(v *vm) { admin(v, "jane doe") }},
+		"admin name too long":       {400, "InvalidParameter", func(v *vm) { admin(v, strings.Repeat("x", 65)) }},
+		"key cut short":             {400, "InvalidParameter", func(v *vm) { key(v, testKey[:len(testKey)-20]) }},
+		"key of another kind":       {400, "InvalidParameter", func(v *vm) { key(v, strings.Replace(testKey, "ed25519", "dss", 1)) }},
+		"key under another name":    {400, "InvalidParameter", func(v *vm) { key(v, strings.Replace(testKey, "ssh-ed25519", "ssh-rsa", 1)) }},
+		"key of 1024 bits":          {400, "InvalidParameter", func(v *vm) { key(v, rsaKey(1024)) }},
+		"two keys in one":           {400, "InvalidParameter", func(v *vm) { key(v, testKey+"\n"+testKey) }},
+		"tag value":                 {400, "InvalidTagValueLength", func(v *vm) { v.Tags = map[string]*string{"a": to.Ptr(strings.Repeat("x", 257))} }},
 		"interface tag": {400, "InvalidTagNameCharacters", func(v *vm) {
 			v.Properties.NetworkProfile.NetworkInterfaceConfigurations[0].Tags = map[string]*string{"a?": to.Ptr("x")}
 		}},
 		"other interface": {404, "NotFound", func(v *vm) {
-			v.Properties.NetworkProfile = &armcompute.NetworkProfile{NetworkInterfaces: []*armcompute.NetworkInterfaceReference{{ID: to.Ptr("/none")}}}
+			v.Properties.NetworkProfile = &armcompute.NetworkProfile{NetworkInterfaces: []*armcompute.NetworkInterfaceReference{{ID: none("Microsoft.Network/networkInterfaces")}}}
 		}},
 	} {
 		body := w.body("vm", "Standard_D2s_v5")
@@ -121,7 +214,56 @@ func TestBadMachinesAreRefused(t *testing.T) {
 	if left := w.cloud.Resources(); len(left) != 0 {
 		t.Errorf("left over: %+v", left)
 	}
+	for _, name := range []string{"a b", strings.Repeat("x", 65), "vm-"} {
+		w.refused(w.begin(name, w.body("vm", "Standard_D2s_v5")), http.StatusBadRequest, "InvalidParameter")
+	}
 	w.refused(w.begin("-vm", w.body("vm", "Standard_D2s_v5")), http.StatusBadRequest, "InvalidParameter")
+}
+
+// rsaKey is a public key whose modulus has so many bits. Nobody has its private half, and there may be none.
+func rsaKey(bits int) string {
+	modulus := bytes.Repeat([]byte{0xc5}, bits/8)
+	var blob []byte
+	for _, part := range [][]byte{[]byte("ssh-rsa"), {1, 0, 1}, append([]byte{0}, modulus...)} {
+		blob = append(binary.BigEndian.AppendUint32(blob, uint32(len(part))), part...)
+	}
+	return "ssh-rsa " + base64.StdEncoding.EncodeToString(blob) + " lab"
+}
+
+// What is asked for well exists, so that the refusals above mean something.
+func TestWhatExistsIsTaken(t *testing.T) {
+	const below = "/subscriptions/5c0ffee0-0000-4000-8000-000000000001/resourceGroups/keys/providers/Microsoft.Compute/"
+	w := newWorld(t, func(c *arm.Config) {
+		c.DiskEncryptionSets = []string{below + "diskEncryptionSets/ours"}
+		c.CapacityReservationGroups = []string{below + "capacityReservationGroups/ours"}
+	})
+	for name, change := range map[string]func(*vm){
+		"set": func(v *vm) {
+			v.Properties.StorageProfile.OSDisk.ManagedDisk = &armcompute.ManagedDiskParameters{DiskEncryptionSet: &armcompute.DiskEncryptionSetParameters{ID: &w.cfg.DiskEncryptionSets[0]}}
+		},
+		"reserved": func(v *vm) {
+			v.Properties.CapacityReservation = &armcompute.CapacityReservationProfile{CapacityReservationGroup: &armcompute.SubResource{ID: &w.cfg.CapacityReservationGroups[0]}}
+		},
+		"trusted": func(v *vm) {
+			v.Properties.StorageProfile.ImageReference.CommunityGalleryImageID = to.Ptr(strings.Replace(imageGen2, "2204gen2containerd", "2204gen2TLcontainerd", 1))
+			v.Properties.SecurityProfile = &armcompute.SecurityProfile{SecurityType: to.Ptr(armcompute.SecurityTypesTrustedLaunch), UefiSettings: &armcompute.UefiSettings{VTpmEnabled: to.Ptr(true)}}
+		},
+		"ultra": func(v *vm) {
+			v.Properties.AdditionalCapabilities = &armcompute.AdditionalCapabilities{UltraSSDEnabled: to.Ptr(true)}
+		},
+		"rsa": func(v *vm) {
+			v.Properties.OSProfile.LinuxConfiguration.SSH.PublicKeys[0].KeyData = to.Ptr(rsaKey(2048))
+		},
+		"standard": func(v *vm) {
+			v.Properties.StorageProfile.OSDisk.ManagedDisk = &armcompute.ManagedDiskParameters{StorageAccountType: to.Ptr(armcompute.StorageAccountTypesStandardSSDLRS)}
+		},
+	} {
+		body := w.body(name, "Standard_D2s_v5")
+		change(&body)
+		if err := w.put(name, body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestRegionWithoutZones(t *testing.T) {

@@ -3,6 +3,7 @@ package arm
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -38,12 +39,16 @@ type resource struct {
 	doc                  object
 	state                string // provisioningState
 	created              time.Time
+	changes              int    // how often it changed, for its etag
 	owner                string // id of the machine it is attached to; "" = free
 	// An interface stays reserved for the machine whose creation failed, until then.
 	reservedFor   string
 	reservedUntil time.Time
 	vm            *machine // of machines only
 }
+
+// etag changes with every change.
+func (r *resource) etag() string { return strconv.Quote(strconv.Itoa(r.changes)) }
 
 func (r *resource) key() string { return strings.ToLower(r.id) }
 
@@ -88,6 +93,9 @@ func (r *resource) show() object {
 	out := copyObject(r.doc)
 	out["id"], out["name"], out["type"] = r.id, r.name, r.typ
 	ensure(out, "properties")["provisioningState"] = r.state
+	if r.typ == typeVM || r.typ == typeNIC {
+		out["etag"] = r.etag()
+	}
 	if r.typ == typeNIC && r.owner != "" {
 		ensure(out, "properties")["virtualMachine"] = object{"id": r.owner}
 	}
@@ -124,6 +132,7 @@ func (c *Cloud) remove(r *resource) {
 // consistent (documentation "Understand the Azure Resource Graph data freshness"). The caller holds mu.
 func (c *Cloud) changed(r *resource) {
 	key := r.key()
+	r.changes++
 	index := func() {
 		now := c.res[key]
 		if now == nil {
@@ -157,8 +166,9 @@ func (c *Cloud) sorted(keep func(*resource) bool) []*resource {
 	return out
 }
 
-// listPage is how many resources one page of a list holds unless a knob says otherwise.
-const listPage = 1000
+// listPage is how many resources one page of a list holds unless a knob says otherwise. Azure promises no size; this one
+// is small, so that a client which reads only the first page is found out, and one that lists often pays for it.
+const listPage = 50
 
 // listResources lists one type in a group or in the subscription.
 func (c *Cloud) listResources(q *call) (*reply, *apiError) {
@@ -202,9 +212,6 @@ func (c *Cloud) getResource(q *call) (*reply, *apiError) {
 func (c *Cloud) patchTags(q *call) (*reply, *apiError) {
 	r, e := c.lookup(q)
 	if e != nil {
-		return nil, e
-	}
-	if e := checkTags(q.body); e != nil {
 		return nil, e
 	}
 	if tags, has := q.body["tags"]; has {
@@ -258,28 +265,6 @@ func (c *Cloud) soon(d time.Duration, f func()) *timer {
 		return nil
 	}
 	return c.after(d, f)
-}
-
-// checkTags applies the limits of tags (documentation "Use tags to organize your Azure resources", limitations).
-func checkTags(body object) *apiError {
-	tags := digObject(body, "tags")
-	if len(tags) > 50 {
-		return refuse(http.StatusBadRequest, "InvalidTagsTooMany", "The resource has '%d' tags. The maximum number of tags allowed is '50'.", len(tags))
-	}
-	for _, k := range sortedKeys(tags) {
-		v, isString := tags[k].(string)
-		switch {
-		case len(k) > 512 || k == "":
-			return refuse(http.StatusBadRequest, "InvalidTagNameLength", "Tag name '%.60s' is invalid: it must have 1 to 512 characters.", k)
-		case strings.ContainsAny(k, `<>%&\?/`):
-			return refuse(http.StatusBadRequest, "InvalidTagNameCharacters", `The tag names '%s' have reserved characters '<,>,*,%%,&,:,\,?,/' or control characters.`, k)
-		case !isString:
-			return refuse(http.StatusBadRequest, "InvalidRequestContent", "The value of tag '%s' is not a string.", k)
-		case len(v) > 256:
-			return refuse(http.StatusBadRequest, "InvalidTagValueLength", "Tag value '%.60s…' of tag '%s' is invalid: it may have at most 256 characters.", v, k)
-		}
-	}
-	return nil
 }
 
 // Resources lists every machine, interface, disk and extension, by id.

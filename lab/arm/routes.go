@@ -13,6 +13,11 @@ type route struct {
 	public bool   // needs no bearer token
 	bucket string // kind of request, for throttling: read, list, write, delete, poll or graph
 	do     handler
+	// Filled in from the schema when the cloud is made.
+	body     string   // type of the body; "" = not checked
+	versions []string // api-versions that are served, in order
+	action   string   // what a role must allow
+	policy   string   // compute's own throttling policy; "" = none
 }
 
 const (

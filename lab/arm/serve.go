@@ -3,6 +3,7 @@ package arm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -25,13 +26,24 @@ type apiError struct {
 	Message    string        `json:"message"`
 	Target     string        `json:"target,omitempty"`
 	Details    []apiError    `json:"details,omitempty"`
-	body       []byte        // when set, the whole body: services that are not ARM have other envelopes
+	header     map[string]string
+	body       []byte // when set, the whole body: services that are not ARM have other envelopes
 }
 
 func (e *apiError) Error() string { return e.Code + ": " + e.Message }
 
 func refuse(status int, code, format string, args ...any) *apiError {
 	return &apiError{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// with is the refusal with headers; nil stays nil.
+func (e *apiError) with(header map[string]string) *apiError {
+	if e == nil {
+		return nil
+	}
+	out := *e // one refusal may answer several requests
+	out.header = header
+	return &out
 }
 
 // call is one request with its path already taken apart.
@@ -41,8 +53,9 @@ type call struct {
 	query  url.Values
 	vars   map[string]string // captured path segments, in the caller's case
 	raw    []byte
-	body   map[string]any // nil when there was none
-	format string         // resource type of the route, for errors
+	body   map[string]any    // nil when there was none
+	format string            // resource type of the route, for errors
+	limits map[string]string // headers that tell what is left of the caller's budgets
 }
 
 // reply is what a handler answers; body is marshalled before the lock is released.
@@ -102,7 +115,7 @@ func (c *Cloud) wait(r *http.Request, d time.Duration) bool {
 
 // answer finds the route and runs its handler under the lock.
 func (c *Cloud) answer(r *http.Request, raw []byte) (*reply, *apiError) {
-	q := &call{Request: r, base: c.base(r.Host), query: r.URL.Query(), raw: raw}
+	q := &call{Request: r, base: c.base(r.Host), query: r.URL.Query(), raw: raw, limits: map[string]string{}}
 	rt, vars, e := c.find(r)
 	if e != nil && !c.public(r) {
 		c.mu.Lock()
@@ -122,13 +135,17 @@ func (c *Cloud) answer(r *http.Request, raw []byte) (*reply, *apiError) {
 	}
 	if !rt.public {
 		if e := c.admit(q, rt); e != nil {
-			return nil, e
+			return nil, e.with(q.limits)
 		}
 	}
 	rep, e := rt.do(c, q)
 	if e != nil || rep == nil {
-		return rep, e
+		return rep, e.with(q.limits)
 	}
+	if rep.header == nil {
+		rep.header = map[string]string{}
+	}
+	maps.Copy(rep.header, q.limits)
 	if _, done := rep.body.([]byte); !done && rep.body != nil {
 		b, err := json.Marshal(rep.body)
 		if err != nil {
@@ -139,23 +156,29 @@ func (c *Cloud) answer(r *http.Request, raw []byte) (*reply, *apiError) {
 	return rep, nil
 }
 
-// admit does what ARM does before a request reaches a resource provider: authentication, subscription, resource
-// group, api-version, throttling, JSON. The caller holds mu.
+// admit does what ARM does before a request reaches a resource provider: authentication, api-version, subscription,
+// throttling, authorization, resource group, JSON and schema. The caller holds mu.
 func (c *Cloud) admit(q *call, rt *route) *apiError {
 	if e := c.authorize(q.Request); e != nil {
 		return e
 	}
-	if e := c.checkVersion(q); e != nil {
+	if e := c.checkVersion(q, rt); e != nil {
 		return e
 	}
 	if s, has := q.vars["sub"]; has && !strings.EqualFold(s, c.cfg.Subscription) {
 		return refuse(http.StatusNotFound, "SubscriptionNotFound", "The subscription '%s' could not be found.", s)
 	}
-	if g, has := q.vars["rg"]; has && !c.hasGroup(g) {
-		return refuse(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", g)
-	}
 	if e := c.throttle(rt.bucket); e != nil {
 		return e
+	}
+	if e := c.spend(q, rt); e != nil {
+		return e
+	}
+	if e := c.checkRights(q, rt); e != nil {
+		return e
+	}
+	if g, has := q.vars["rg"]; has && !c.hasGroup(g) {
+		return refuse(http.StatusNotFound, "ResourceGroupNotFound", "Resource group '%s' could not be found.", g)
 	}
 	if len(bytes.TrimSpace(q.raw)) == 0 {
 		if q.Method == http.MethodPut || q.Method == http.MethodPatch {
@@ -165,23 +188,17 @@ func (c *Cloud) admit(q *call, rt *route) *apiError {
 	}
 	dec := json.NewDecoder(bytes.NewReader(q.raw))
 	dec.UseNumber() // numbers come back exactly as they were sent
-	if err := dec.Decode(&q.body); err != nil {
+	err := dec.Decode(&q.body)
+	if err == nil && dec.More() {
+		err = errors.New("Additional text encountered after finished reading JSON content")
+	}
+	if err == nil && q.body == nil {
+		err = errors.New("the content is null")
+	}
+	if err != nil {
 		return refuse(http.StatusBadRequest, "InvalidRequestContent", "The request content was invalid and could not be deserialized: '%v'.", err)
 	}
-	return nil
-}
-
-// checkVersion demands an api-version (documentation "Azure REST API Reference"). Any dated version is served alike.
-func (c *Cloud) checkVersion(q *call) *apiError {
-	v := q.query.Get("api-version")
-	if v == "" {
-		return refuse(http.StatusBadRequest, "MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests.")
-	}
-	date := strings.TrimSuffix(v, "-preview")
-	if t, err := time.Parse(time.DateOnly, date); err != nil || t.Year() < 2015 {
-		return refuse(http.StatusNotFound, "InvalidResourceType", "The resource type '%s' could not be found in the namespace for api version '%s'.", q.format, v)
-	}
-	return nil
+	return c.readBody(q, rt)
 }
 
 func (c *Cloud) hasGroup(name string) bool {
@@ -204,6 +221,9 @@ func (c *Cloud) finish(w http.ResponseWriter, r *http.Request, start time.Time, 
 		body, _ = json.Marshal(map[string]any{"error": e}) // plain fields: cannot fail
 		if e.body != nil {
 			body = e.body
+		}
+		for _, k := range sortedKeys(e.header) {
+			h.Set(k, e.header[k])
 		}
 		if e.RetryAfter > 0 {
 			setRetryAfter(h, e.RetryAfter)

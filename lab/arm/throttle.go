@@ -1,14 +1,12 @@
 package arm
 
 import (
-	"net/http"
 	"slices"
 	"time"
 )
 
-// throttle counts a request and refuses it when the knobs say so, as compute's and ARM's own limits do (documentation
-// "Troubleshooting API throttling errors"; "Understand how Azure Resource Manager throttles requests"). The caller
-// holds mu.
+// throttle counts a request and refuses it when the knobs say so; Azure's own budgets stand in limits.go. The caller holds
+// mu.
 func (c *Cloud) throttle(kind string) *apiError {
 	t := c.knobs.Throttle
 	now := c.cfg.Now()
@@ -29,11 +27,10 @@ func (c *Cloud) throttle(kind string) *apiError {
 	if d == 0 {
 		d = time.Second
 	}
-	e := refuse(http.StatusTooManyRequests, "OperationNotAllowed", "The server rejected the request because too many requests have been received for this subscription.")
+	e := tooMany(kind)
 	if kind == "graph" {
 		e.Code, e.Message = "RateLimiting", "Please provide below info when asking for support: the request was throttled."
 	}
 	e.RetryAfter = d
-	e.Details = []apiError{{Code: "TooManyRequests", Target: kind, Message: "{\"operationGroup\":\"" + kind + "\"}"}}
 	return e
 }

@@ -1,7 +1,6 @@
 package arm
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -38,9 +37,8 @@ type machine struct {
 // putVM is Virtual Machines - Create Or Update.
 func (c *Cloud) putVM(q *call) (*reply, *apiError) {
 	old := c.res[strings.ToLower(c.pathID(q))]
-	if old != nil && q.Header.Get("If-None-Match") == "*" {
-		// Virtual Machines - Create Or Update, header If-None-Match: '*' lets the call create only.
-		return nil, refuse(http.StatusPreconditionFailed, "PreconditionFailed", "The precondition given in one or more of the request header fields evaluated to false when it was tested on the server: the resource '%s' exists.", old.name)
+	if e := c.checkConditions(q, old); e != nil {
+		return nil, e
 	}
 	if old != nil {
 		return c.updateVM(q, old)
@@ -53,9 +51,7 @@ func (c *Cloud) putVM(q *call) (*reply, *apiError) {
 	m := r.vm
 	m.pending = p.fail
 	c.beginCreate(r)
-	rep := &reply{status: http.StatusCreated, header: c.accepted(q, m.op, "Microsoft.Compute"), body: r.showAs("Creating")}
-	c.remaining(rep.header)
-	return rep, nil
+	return &reply{status: http.StatusCreated, header: c.accepted(q, m.op, "Microsoft.Compute"), body: r.showAs("Creating")}, nil
 }
 
 // showAs is the document with the state that the answer to a PUT shows: work never ends before its answer is sent.
@@ -129,9 +125,6 @@ func (c *Cloud) updateVM(q *call, r *resource) (*reply, *apiError) {
 	if r.state == "Deleting" {
 		return nil, refuse(http.StatusConflict, "OperationNotAllowed", "Operation 'createOrUpdateVM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", r.name)
 	}
-	if loc := digString(q.body, "location"); !strings.EqualFold(loc, c.cfg.Location) {
-		return nil, refuse(http.StatusConflict, "InvalidResourceLocation", "The resource '%s' already exists in location '%s' in resource group '%s'. A resource with the same name cannot be created in location '%s'. Please select a new resource name.", r.name, c.cfg.Location, r.group, loc)
-	}
 	for _, path := range immutable() {
 		want, has := dig(q.body, path...), dig(m.create, path...)
 		if want != nil && !same(want, has) {
@@ -144,7 +137,7 @@ func (c *Cloud) updateVM(q *call, r *resource) (*reply, *apiError) {
 	if size := digString(q.body, "properties", "hardwareProfile", "vmSize"); !strings.EqualFold(size, m.offer.Size.Name) {
 		return nil, refuse(http.StatusConflict, "OperationNotAllowed", "The lab does not resize virtual machines: '%s' stays %s.", r.name, m.offer.Size.Name)
 	}
-	if e := checkTags(q.body); e != nil {
+	if e := c.checkIdentity(q); e != nil {
 		return nil, e
 	}
 	if tags, has := q.body["tags"]; has {
@@ -153,6 +146,10 @@ func (c *Cloud) updateVM(q *call, r *resource) (*reply, *apiError) {
 	if id := digObject(q.body, "identity"); id != nil {
 		r.doc["identity"] = copyObject(id)
 		fillIdentity(r.doc)
+	}
+	if o := digString(q.body, "properties", "storageProfile", "osDisk", "deleteOption"); o != "" {
+		// Documentation "Delete a VM and attached resources", change the delete behavior of an existing VM.
+		ensure(r.doc, "properties", "storageProfile", "osDisk")["deleteOption"] = o
 	}
 	c.changed(r)
 	if r.state != "Failed" {
@@ -181,11 +178,11 @@ func (c *Cloud) patchVM(q *call) (*reply, *apiError) {
 	if r.state == "Deleting" {
 		return nil, refuse(http.StatusConflict, "OperationNotAllowed", "Operation 'updateVM' is not allowed on VM '%s' since the VM is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete).", r.name)
 	}
-	if e := checkTags(q.body); e != nil {
-		return nil, e
-	}
 	if tags, has := q.body["tags"]; has {
 		r.doc["tags"] = deepCopy(tags)
+	}
+	if e := c.checkIdentity(q); e != nil {
+		return nil, e
 	}
 	if id := digObject(q.body, "identity"); id != nil {
 		have := ensure(r.doc, "identity")
@@ -261,14 +258,4 @@ func (c *Cloud) instanceView(r *resource) object {
 		out["computerName"], out["osName"] = m.computer, "linux"
 	}
 	return out
-}
-
-// remaining adds the compute provider's own budget header (documentation "Troubleshooting API throttling errors").
-// This Azure counts by its throttling knob; the header shows the documented shape.
-func (c *Cloud) remaining(h map[string]string) {
-	left := 1199 // as if the bucket filled up again before the next request
-	if t := c.knobs.Throttle; t.PerWindow > 0 {
-		left = t.PerWindow - c.counts["write"]
-	}
-	h["x-ms-ratelimit-remaining-resource"] = fmt.Sprintf("Microsoft.Compute/PutVMSubscriptionMaximum;%d,Microsoft.Compute/PutVMResource;%d", max(0, left), 11)
 }

@@ -43,7 +43,7 @@ func invalid(target, format string, args ...any) *apiError {
 func (c *Cloud) plan(q *call) (*vmPlan, *apiError) {
 	p := &vmPlan{}
 	for _, check := range []func(*call, *vmPlan) *apiError{
-		c.checkForm, c.checkSize, c.checkSpot, c.checkOS, c.checkImage, c.checkDisk, c.checkNetwork, c.checkRoom,
+		c.checkForm, c.checkSize, c.checkSpot, c.checkRefs, c.checkOS, c.checkImage, c.checkDisk, c.checkNetwork, c.checkRoom,
 	} {
 		if e := check(q, p); e != nil {
 			return nil, e
@@ -53,18 +53,13 @@ func (c *Cloud) plan(q *call) (*vmPlan, *apiError) {
 }
 
 func (c *Cloud) checkForm(q *call, _ *vmPlan) *apiError {
-	loc := digString(q.body, "location")
 	switch {
-	case loc == "":
-		return refuse(http.StatusBadRequest, "LocationRequired", "The location property is required for this definition.")
-	case !strings.EqualFold(strings.ReplaceAll(loc, " ", ""), c.cfg.Location):
-		return refuse(http.StatusBadRequest, "LocationNotAvailableForResourceType", "The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'.", loc, typeVM, c.cfg.Location)
 	case digObject(q.body, "properties") == nil:
 		return refuse(http.StatusBadRequest, "InvalidRequestContent", "The request content was invalid: 'properties' is missing.")
 	case !vmName.MatchString(q.vars["name"]):
 		return invalid("vmName", "The entity name 'vmName' is invalid according to its validation rule: %s", vmName)
 	}
-	return checkTags(q.body)
+	return c.checkLinks(q, c.linksOfVM(q))
 }
 
 // checkSize: unknown sizes are InvalidParameter; sizes that the region, zone or subscription lacks are SkuNotAvailable
@@ -82,7 +77,7 @@ func (c *Cloud) checkSize(q *call, p *vmPlan) *apiError {
 		return refuse(http.StatusBadRequest, "InvalidZones", "A virtual machine can have one availability zone; %d were given.", len(zones))
 	}
 	if len(zones) == 1 {
-		p.zone, _ = zones[0].(string)
+		p.zone, _ = zones[0].(string) // the schema has seen to it
 		region, _ := c.table.Region(c.cfg.Location)
 		if len(region.Zones) == 0 {
 			return refuse(http.StatusBadRequest, "LocationNotSupportAvailabilityZones", "The resource '%s' cannot be placed in an availability zone: location '%s' does not support availability zones.", q.vars["name"], c.cfg.Location)
@@ -114,6 +109,9 @@ func (c *Cloud) checkSpot(q *call, p *vmPlan) *apiError {
 	case "", "regular":
 		if digString(props, "evictionPolicy") != "" {
 			return invalid("evictionPolicy", "Eviction policy can be set only for Azure Spot Virtual Machines.")
+		}
+		if v := dig(props, "billingProfile", "maxPrice"); v != nil {
+			return invalid("billingProfile.maxPrice", "Max price can be set only for Azure Spot Virtual Machines.")
 		}
 		return nil
 	case "spot", "low":
@@ -147,6 +145,15 @@ func (c *Cloud) checkSpot(q *call, p *vmPlan) *apiError {
 	return nil
 }
 
+// reservedUsers are names that an administrator may not have (Virtual Machines - Create Or Update, OSProfile).
+func reservedUsers() []string {
+	return []string{"administrator", "admin", "user", "user1", "test", "user2", "test1", "user3", "admin1", "1", "123", "a", "actuser", "adm", "admin2",
+		"aspnet", "backup", "console", "david", "guest", "john", "owner", "root", "server", "sql", "support", "support_388945a0", "sys", "test2", "test3", "user4", "user5"}
+}
+
+// userName is what useradd takes, in the 64 characters that Azure allows (same page).
+var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+
 // checkOS follows Virtual Machines - Create Or Update, OSProfile: names, keys, custom data of at most 65535 bytes.
 func (c *Cloud) checkOS(q *call, p *vmPlan) *apiError {
 	os := digObject(q.body, "properties", "osProfile")
@@ -161,11 +168,10 @@ func (c *Cloud) checkOS(q *call, p *vmPlan) *apiError {
 		return invalid("computerName", "Linux host name '%s' cannot exceed 64 characters in length or contain the following characters: ` ~ ! @ # $ %% ^ & * ( ) = + _ [ ] { } \\ | ; : ' \" , < > / ?.", p.computer)
 	}
 	user := digString(os, "adminUsername")
-	reserved := []string{"root", "admin", "administrator", "guest", "user", "test", "1", "123", "a"}
 	if user == "" {
 		return invalid("adminUsername", "Required parameter 'adminUsername' is missing (null).")
 	}
-	if slices.Contains(reserved, strings.ToLower(user)) || len(user) > 64 {
+	if slices.Contains(reservedUsers(), strings.ToLower(user)) || !userName.MatchString(user) {
 		return invalid("adminUsername", "The Admin Username specified is not allowed.")
 	}
 	keys := digList(os, "linuxConfiguration", "ssh", "publicKeys")
@@ -179,7 +185,7 @@ func (c *Cloud) checkOS(q *call, p *vmPlan) *apiError {
 		if path := digString(k, "path"); path != "/home/"+user+"/.ssh/authorized_keys" {
 			return invalid("linuxConfiguration.ssh.publicKeys.path", "Destination path for SSH public keys is currently limited to its default value /home/%s/.ssh/authorized_keys due to a known issue in Linux provisioning agent.", user)
 		}
-		if data := digString(k, "keyData"); !strings.HasPrefix(data, "ssh-rsa ") && !strings.HasPrefix(data, "ssh-ed25519 ") {
+		if !goodKey(digString(k, "keyData")) {
 			return invalid("linuxConfiguration.ssh.publicKeys.keyData", "The value of parameter linuxConfiguration.ssh.publicKeys.keyData is invalid.")
 		}
 	}
@@ -201,15 +207,19 @@ func (c *Cloud) checkDisk(q *call, p *vmPlan) *apiError {
 	if s := digString(disk, "createOption"); s != "" && s != "FromImage" {
 		return invalid("osDisk.createOption", "The lab creates OS disks FromImage only, not '%s'.", s)
 	}
-	p.diskGB = int32(digInt(disk, "diskSizeGB"))
-	if p.diskGB == 0 {
-		p.diskGB = 30 // what the image brings
+	gb := digInt(disk, "diskSizeGB")
+	if dig(disk, "diskSizeGB") == nil {
+		gb = 30 // what the image brings
 	}
-	if p.diskGB < 30 || p.diskGB > 4095 {
-		return invalid("osDisk.diskSizeGB", "The value %d of parameter 'osDisk.diskSizeGB' is out of range: an OS disk has at least the size of its image (30 GB) and at most 4095 GB.", p.diskGB)
+	if gb < 30 || gb > 4095 {
+		return invalid("osDisk.diskSizeGB", "The value %d of parameter 'osDisk.diskSizeGB' is out of range: an OS disk has at least the size of its image (30 GB) and at most 4095 GB.", gb)
 	}
+	p.diskGB = int32(gb)
 	if s := digString(disk, "deleteOption"); s != "" && s != "Delete" && s != "Detach" {
 		return invalid("osDisk.deleteOption", "The value '%s' of parameter 'deleteOption' is not valid.", s)
+	}
+	if e := c.checkStorage(disk, p); e != nil {
+		return e
 	}
 	diff := digObject(disk, "diffDiskSettings")
 	if diff == nil {
@@ -229,6 +239,9 @@ func (c *Cloud) checkDisk(q *call, p *vmPlan) *apiError {
 	}
 	if !slices.Contains(s.Placements, where) {
 		return invalid("osDisk.diffDiskSettings", "The VM size '%s' does not support OS disk placement on '%s'. Supported placements: [%s].", s.Name, where, strings.Join(s.Placements, ", "))
+	}
+	if s := digString(disk, "deleteOption"); s == "Detach" {
+		return invalid("osDisk.deleteOption", "OS disk of Ephemeral VM cannot have the deleteOption 'Detach': it goes with the machine.")
 	}
 	room := map[string]int64{"NvmeDisk": s.NVMeMiB, "CacheDisk": s.CacheMiB, "ResourceDisk": s.TempMiB}[where]
 	if gib := room >> 10; int64(p.diskGB) > gib {

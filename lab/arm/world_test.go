@@ -3,11 +3,14 @@ package arm_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +31,7 @@ import (
 const (
 	imageGen2 = "/CommunityGalleries/AKSUbuntu-38d80f77-467a-481f-a8d4-09b6d4220bd2/images/2204gen2containerd/versions/202608.12.0"
 	admin     = "lab-admin"
+	testKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE+nq7TgN4D4A1BOCcIYGb40IvZaR5AgmiNRM3juUFuv lab" // its private half was thrown away
 )
 
 // machines is a lab.Host that remembers what is on.
@@ -63,12 +67,13 @@ type world struct {
 	cred  azcore.TokenCredential
 	opts  *azarm.ClientOptions
 	vms   *armcompute.VirtualMachinesClient
+	token string // for plain requests; see bearer
 }
 
 func newWorld(t *testing.T, edit func(*arm.Config)) *world {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), host: &machines{on: map[string]lab.Machine{}}}
-	cfg := arm.Config{ClientID: "client", AdminToken: admin, Host: w.host, Knobs: arm.Knobs{PollAfter: arm.Duration(10 * time.Millisecond)}}
+	cfg := arm.Config{ClientID: "client", AdminToken: admin, Host: w.host, Rights: []arm.Assignment{{Scope: "/", Actions: []string{"*"}}}, Knobs: arm.Knobs{PollAfter: arm.Duration(10 * time.Millisecond), Throttle: arm.Throttle{Budget: 1000}}}
 	if edit != nil {
 		edit(&cfg)
 	}
@@ -107,7 +112,7 @@ func (w *world) body(name, size string) armcompute.VirtualMachine {
 	return armcompute.VirtualMachine{
 		Location: to.Ptr(w.cfg.Location), Tags: tags, Zones: []*string{to.Ptr("1")},
 		Identity: &armcompute.VirtualMachineIdentity{Type: to.Ptr(armcompute.ResourceIdentityTypeUserAssigned), UserAssignedIdentities: map[string]*armcompute.UserAssignedIdentitiesValue{
-			"/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/kubelet": {}}},
+			w.cfg.Identities[0]: {}}},
 		Properties: &armcompute.VirtualMachineProperties{
 			HardwareProfile: &armcompute.HardwareProfile{VMSize: to.Ptr(armcompute.VirtualMachineSizeTypes(size))},
 			Priority:        to.Ptr(armcompute.VirtualMachinePriorityTypesRegular),
@@ -118,7 +123,7 @@ func (w *world) body(name, size string) armcompute.VirtualMachine {
 			},
 			OSProfile: &armcompute.OSProfile{ComputerName: to.Ptr(name), AdminUsername: to.Ptr("azureuser"), CustomData: to.Ptr(base64.StdEncoding.EncodeToString([]byte("#!/bin/bash\n"))),
 				LinuxConfiguration: &armcompute.LinuxConfiguration{DisablePasswordAuthentication: to.Ptr(true), SSH: &armcompute.SSHConfiguration{
-					PublicKeys: []*armcompute.SSHPublicKey{{KeyData: to.Ptr("ssh-rsa AAAA"), Path: to.Ptr("/home/azureuser/.ssh/authorized_keys")}}}}},
+					PublicKeys: []*armcompute.SSHPublicKey{{KeyData: to.Ptr(testKey), Path: to.Ptr("/home/azureuser/.ssh/authorized_keys")}}}}},
 			NetworkProfile: &armcompute.NetworkProfile{NetworkAPIVersion: to.Ptr(armcompute.NetworkAPIVersionTwoThousandTwentyTwo1101),
 				NetworkInterfaceConfigurations: []*armcompute.VirtualMachineNetworkInterfaceConfiguration{{Name: to.Ptr(name), Tags: tags,
 					Properties: &armcompute.VirtualMachineNetworkInterfaceConfigurationProperties{Primary: to.Ptr(true), DeleteOption: to.Ptr(armcompute.DeleteOptionsDelete),
@@ -126,6 +131,40 @@ func (w *world) body(name, size string) armcompute.VirtualMachine {
 							Primary: to.Ptr(true), Subnet: &armcompute.SubResource{ID: to.Ptr(w.cfg.SubnetID)}, LoadBalancerBackendAddressPools: []*armcompute.SubResource{{ID: to.Ptr(lb)}}}}}}}}},
 		},
 	}
+}
+
+// bodyJSON is body as the SDK writes it.
+func (w *world) bodyJSON(name, size string) string {
+	b, err := w.body(name, size).MarshalJSON()
+	if err != nil {
+		panic(err) // plain fields: cannot fail
+	}
+	return string(b)
+}
+
+func decode(t *testing.T, b []byte) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(b, &v); len(b) > 0 && err != nil {
+		t.Errorf("%v in %s", err, b)
+	}
+	return v
+}
+
+// tokenOf gets a token without the SDK.
+func tokenOf(t testing.TB, c *arm.Cloud) string {
+	t.Helper()
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {"any"}, "scope": {"x"}, "client_assertion": {"jwt"},
+		"client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}}
+	rec := httptest.NewRecorder()
+	c.ServeHTTP(rec, httptest.NewRequest("POST", "/"+c.Config().Tenant+"/oauth2/v2.0/token", strings.NewReader(form.Encode())))
+	var got struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || got.Token == "" {
+		t.Fatalf("%v %s", err, rec.Body)
+	}
+	return got.Token
 }
 
 func spot(vm armcompute.VirtualMachine) armcompute.VirtualMachine {

@@ -2,112 +2,140 @@ package kubelet
 
 import (
 	"crypto/x509"
-	"encoding/base64"
 	"fmt"
-	"maps"
-	"net"
-	"regexp"
+	"net/url"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	corev1 "k8s.io/api/core/v1"
+	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-aks/karpenter/lab"
+	"github.com/karpenter-aks/karpenter/lab/provision"
 )
 
-// contract names the variables the AKS image's entry point reads and this image acts on. The names are those that
-// AgentBaker, the AKS node bootstrapper, publishes; a real script exports many more, which change nothing here.
-var contract = []string{"API_SERVER_NAME", "KUBE_CA_CRT", "TLS_BOOTSTRAP_TOKEN", "KUBELET_FLAGS", "KUBELET_NODE_LABELS",
-	"KUBERNETES_VERSION", "NETWORK_PLUGIN"}
-
-// bootSpec is what the custom data asks of the machine.
+// bootSpec is what a kubelet makes of its command line and its files.
 type bootSpec struct {
-	server  string // host name of the API server; the port is 443
-	ca      []byte // PEM
-	token   string // "id.secret": a secret, never logged
-	labels  map[string]string
-	version string // "v1.37.1"
-	network string
+	server   string // host name of the API server
+	port     string
+	ca       []byte // PEM
+	token    string // "id.secret": a secret, never logged
+	version  string // "v1.37.1"
+	notReady string // why the node will never be ready; "" for nothing
 	settings
 }
 
-// readCustomData turns custom data into what to do, or into everything that is wrong with it, sorted by variable.
-func readCustomData(script []byte) (bootSpec, []error) {
-	env, err := environment(script)
-	if err != nil {
-		return bootSpec{}, []error{err}
+// Start decides whether a kubelet starts on a provisioned machine, with the command line and the files that are there. The
+// answer is every reason why it exits at once; systemd starts it again every two seconds, and it exits again.
+func Start(out provision.Outcome, m lab.Machine) []error {
+	_, errs := readKubelet(out, m)
+	return errs
+}
+
+// readKubelet reads what provisioning left for the kubelet.
+func readKubelet(out provision.Outcome, m lab.Machine) (bootSpec, []error) {
+	b := bootSpec{version: out.Version, notReady: out.NotReady}
+	f, errs := parseFlags(out.Kubelet, minorOf(out.Version))
+	var bad []error
+	b.settings, bad = f.settings()
+	errs = append(errs, bad...)
+	errs = append(errs, b.reservation(m)...)
+	errs = append(errs, f.needs(out)...)
+	if err := b.readKubeconfig(f, out); err != nil {
+		errs = append(errs, err)
 	}
+	return b, errs
+}
+
+// minorOf is the second number of a version, 0 when it is none.
+func minorOf(version string) int {
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		return 0
+	}
+	n, _ := strconv.Atoi(parts[1]) // 0 when it is none
+	return n
+}
+
+// needs checks the files and settings of the machine that flags name.
+func (f flags) needs(out provision.Outcome) []error {
 	var errs []error
-	get := func(name string, check func(string) error) {
-		v, ok := env[name]
-		if !ok {
-			errs = append(errs, fmt.Errorf("%s is not set", name))
-		} else if err := check(v); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+	for _, name := range []string{"client-ca-file", "tls-cert-file", "tls-private-key-file", "image-credential-provider-config", "config"} {
+		if path := f[name]; path != "" && out.Files[path].Content == "" {
+			errs = append(errs, fmt.Errorf("--%s=%s: no such file, or an empty one", name, path))
 		}
 	}
-	var b bootSpec
-	minor := 0
-	get("API_SERVER_NAME", b.readServer)
-	get("KUBE_CA_CRT", b.readCA)
-	get("TLS_BOOTSTRAP_TOKEN", b.readToken)
-	get("KUBERNETES_VERSION", func(v string) (err error) { minor, err = b.readVersion(v); return err })
-	get("NETWORK_PLUGIN", b.readNetwork)
-	get("KUBELET_NODE_LABELS", func(v string) (err error) { b.labels, err = parseLabels(v); return err })
-	get("KUBELET_FLAGS", func(v string) error {
-		f, bad := parseFlags(v, minor)
-		errs = append(errs, bad...)
-		b.settings, bad = f.settings()
-		errs = append(errs, bad...)
-		return nil
-	})
-	if len(errs) > 0 {
-		return bootSpec{}, errs
+	if ca := f["client-ca-file"]; ca != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(out.Files[ca].Content)) {
+		errs = append(errs, fmt.Errorf("--client-ca-file=%s: no certificate in it", ca))
 	}
-	maps.Copy(b.labels, b.extraLabels)
-	return b, nil
+	if f["image-credential-provider-config"] != "" && f["image-credential-provider-bin-dir"] == "" || f["image-credential-provider-config"] == "" && f["image-credential-provider-bin-dir"] != "" {
+		errs = append(errs, fmt.Errorf("--image-credential-provider-config and --image-credential-provider-bin-dir go together"))
+	}
+	if dir := f["image-credential-provider-bin-dir"]; dir != "" {
+		if _, ok := out.Files[strings.TrimSuffix(dir, "/")+"/acr-credential-provider"]; !ok {
+			errs = append(errs, fmt.Errorf("--image-credential-provider-bin-dir=%s: there is no acr-credential-provider in it", dir))
+		}
+	}
+	if e := f["container-runtime-endpoint"]; e != "unix:///run/containerd/containerd.sock" {
+		errs = append(errs, fmt.Errorf("--container-runtime-endpoint=%s: containerd is not there", e))
+	}
+	if f.bool("protect-kernel-defaults", false) {
+		for _, want := range []string{"vm.overcommit_memory=1", "kernel.panic=10", "kernel.panic_on_oops=1"} {
+			key, value, _ := strings.Cut(want, "=")
+			if got := out.Sysctl(key); got != value {
+				errs = append(errs, fmt.Errorf("--protect-kernel-defaults: %s is %s and must be %s", key, got, value))
+			}
+		}
+	}
+	if _, swap := out.Files["/swapfile"]; swap && f.bool("fail-swap-on", true) {
+		errs = append(errs, fmt.Errorf("--fail-swap-on: the machine has swap"))
+	}
+	return errs
 }
 
-func (b *bootSpec) readServer(v string) error {
-	if net.ParseIP(v) == nil && len(validation.IsDNS1123Subdomain(v)) > 0 {
-		return fmt.Errorf("%q is no host name: no scheme, no port, no path", v)
+// reservation refuses what does not fit on the machine: the kubelet exits when it reserves more than there is.
+func (b *bootSpec) reservation(m lab.Machine) []error {
+	have := capacity(m, b.maxPods)
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		var sum = b.kubeReserved[name].DeepCopy()
+		sum.Add(b.systemReserved[name])
+		if all := have[name]; all.Sign() > 0 && sum.Cmp(all) > 0 {
+			return []error{fmt.Errorf("reserved %s is %s, and the machine has %s", name, sum.String(), all.String())}
+		}
 	}
-	b.server = v
 	return nil
 }
 
-func (b *bootSpec) readCA(v string) error {
-	pem, err := base64.StdEncoding.DecodeString(v)
-	if err != nil {
-		return fmt.Errorf("not base64: %w", err)
+// readKubeconfig finds out whom to join, and with what. A kubelet without --kubeconfig joins nobody.
+func (b *bootSpec) readKubeconfig(f flags, out provision.Outcome) error {
+	path := f["kubeconfig"]
+	if path == "" {
+		return fmt.Errorf("no --kubeconfig: the kubelet runs for itself and joins nobody")
 	}
-	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return fmt.Errorf("no certificate in it")
+	if _, there := out.Files[path]; !there {
+		path = f["bootstrap-kubeconfig"]
 	}
-	b.ca = pem
-	return nil
-}
-
-func (b *bootSpec) readToken(v string) error {
-	if !regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`).MatchString(v) {
-		return fmt.Errorf("not of the form of a bootstrap token, six letters or digits, a dot, sixteen of them")
+	file, there := out.Files[path]
+	if !there {
+		return fmt.Errorf("--kubeconfig=%s, --bootstrap-kubeconfig=%s: there is neither", f["kubeconfig"], f["bootstrap-kubeconfig"])
 	}
-	b.token = v
-	return nil
-}
-
-func (b *bootSpec) readVersion(v string) (minor int, err error) {
-	m := regexp.MustCompile(`^1\.(\d{1,4})\.\d{1,4}$`).FindStringSubmatch(v)
-	if m == nil {
-		return 0, fmt.Errorf("%q is no version such as 1.37.1", v)
+	var c clientcmdv1.Config
+	if err := yaml.UnmarshalStrict([]byte(file.Content), &c); err != nil {
+		return fmt.Errorf("%s: not readable as a kubeconfig", path) // the error would show what is in it
 	}
-	b.version = "v" + v
-	return strconv.Atoi(m[1])
-}
-
-func (b *bootSpec) readNetwork(v string) error {
-	if v != "none" && v != "azure" && v != "kubenet" {
-		return fmt.Errorf("%q is none of none, azure, kubenet", v)
+	if len(c.Clusters) != 1 || len(c.AuthInfos) != 1 {
+		return fmt.Errorf("%s: not one cluster and one user", path)
 	}
-	b.network = v
+	server, err := url.Parse(c.Clusters[0].Cluster.Server)
+	if err != nil || server.Hostname() == "" {
+		return fmt.Errorf("%s: %q is no server", path, c.Clusters[0].Cluster.Server)
+	}
+	b.server, b.port, b.token = server.Hostname(), server.Port(), c.AuthInfos[0].AuthInfo.Token
+	b.ca = []byte(out.Files[c.Clusters[0].Cluster.CertificateAuthority].Content)
+	if cert := c.AuthInfos[0].AuthInfo.ClientCertificate; b.token == "" && out.Files[cert].Content == "" {
+		return fmt.Errorf("%s: there is no client certificate %s", path, cert)
+	}
 	return nil
 }
 
@@ -117,6 +145,5 @@ func (b bootSpec) describe() string {
 	for _, t := range b.taints {
 		taints = append(taints, t.ToString())
 	}
-	return fmt.Sprintf("kubelet %s for https://%s:443, network plugin %s, labels [%s], taints [%s]", b.version, b.server,
-		b.network, labelLine(b.labels), strings.Join(taints, ","))
+	return fmt.Sprintf("kubelet %s for https://%s:%s, labels [%s], taints [%s]", b.version, b.server, b.port, labelLine(b.labels), strings.Join(taints, ","))
 }

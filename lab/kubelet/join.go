@@ -43,25 +43,18 @@ func (c *clients) close() { c.wire.CloseIdleConnections() }
 func (m *machine) connect(spec bootSpec, token string, cert *tls.Certificate) (*clients, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(spec.ca)
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	wire := &http.Transport{
 		TLSClientConfig:     &tls.Config{RootCAs: roots, ServerName: spec.server, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
 		ForceAttemptHTTP2:   true,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-		DialContext: func(ctx context.Context, network, host string) (net.Conn, error) {
-			addr := m.host.cfg.Resolve(host)
-			if addr == "" {
-				return nil, fmt.Errorf("lookup %s: no such host", host)
-			}
-			return dialer.DialContext(ctx, network, addr)
-		},
+		DialContext:         m.dial,
 	}
 	if cert != nil {
 		wire.TLSClientConfig.Certificates = []tls.Certificate{*cert}
 	}
-	cfg := unlimited(&rest.Config{Host: "https://" + net.JoinHostPort(spec.server, "443"), BearerToken: token},
+	cfg := unlimited(&rest.Config{Host: "https://" + net.JoinHostPort(spec.server, spec.port), BearerToken: token},
 		fmt.Sprintf("kubelet/%s (linux/%s) karpenter-lab", spec.version, m.Arch))
 	wrapped, err := rest.HTTPWrappersForConfig(cfg, wire)
 	if err != nil {

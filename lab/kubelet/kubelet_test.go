@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,9 +9,9 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,24 +27,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/lab"
+	"github.com/karpenter-aks/karpenter/lab/provision"
+	"github.com/karpenter-aks/karpenter/lab/provision/provisiontest"
 )
-
-// TestShell reads scripts: what the entry point finds in its environment, or why the script is refused.
-func TestShell(t *testing.T) {
-	datadriven.Walk(t, "testdata/shell", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			env, err := environment([]byte(d.Input + "\n"))
-			if err != nil {
-				return "refused: " + err.Error()
-			}
-			var out []string
-			for _, k := range sortedKeys(env) {
-				out = append(out, k+"="+strconv.Quote(env[k]))
-			}
-			return strings.Join(append(out, ""), "\n")
-		})
-	})
-}
 
 // TestFlags reads kubelet command lines: what the kubelet acts on, or everything it would not start with.
 func TestFlags(t *testing.T) {
@@ -51,7 +37,7 @@ func TestFlags(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			minor := 37
 			d.MaybeScanArgs(t, "minor", &minor)
-			f, errs := parseFlags(d.Input, minor)
+			f, errs := parseFlags(strings.Fields(d.Input), minor)
 			s, more := f.settings()
 			var out strings.Builder
 			for _, err := range append(errs, more...) {
@@ -60,7 +46,7 @@ func TestFlags(t *testing.T) {
 			if out.Len() > 0 {
 				return out.String()
 			}
-			fmt.Fprintf(&out, "pods %d external %v register %v labels [%s]\n", s.maxPods, s.external, s.register, labelLine(s.extraLabels))
+			fmt.Fprintf(&out, "pods %d external %v register %v labels [%s]\n", s.maxPods, s.external, s.register, labelLine(s.labels))
 			for _, taint := range s.taints {
 				fmt.Fprintln(&out, "taint", taint.ToString())
 			}
@@ -81,7 +67,7 @@ func TestAllocatable(t *testing.T) {
 			d.ScanArgs(t, "disk", &disk)
 			d.MaybeScanArgs(t, "gpus", &m.GPUs)
 			m.MemoryMiB, m.OSDiskGB = int64(memory), int32(disk)
-			f, errs := parseFlags(d.Input, 37)
+			f, errs := parseFlags(strings.Fields(d.Input), 37)
 			s, more := f.settings()
 			if errs = append(errs, more...); len(errs) > 0 {
 				t.Fatal(errs)
@@ -116,36 +102,25 @@ func authority(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// script is custom data in which everything is right, with some variables changed; a value of "-" leaves one out.
-func script(ca []byte, change map[string]string) []byte {
-	env := map[string]string{
-		"API_SERVER_NAME": "x-dns-abc.hcp.westus3.azmk8s.io", "KUBE_CA_CRT": base64.StdEncoding.EncodeToString(ca),
-		"TLS_BOOTSTRAP_TOKEN": "abcdef.0123456789abcdef", "KUBERNETES_VERSION": "1.37.1", "NETWORK_PLUGIN": "none",
-		"KUBELET_NODE_LABELS": "a=b,kubernetes.azure.com/mode=user", "KUBELET_FLAGS": "--max-pods=30 --cloud-provider=external --node-labels=c=d",
-	}
-	for k, v := range change {
-		env[k] = v
-	}
-	out := "#!/bin/bash\nset -e\n"
-	for _, k := range sortedKeys(env) {
-		if env[k] != "-" {
-			out += fmt.Sprintf("export %s=%q\n", k, env[k])
-		}
-	}
-	return []byte(out + "/usr/bin/nohup /bin/bash -c \"/bin/bash /opt/azure/containers/provision_start.sh\" >>/var/log/x.log 2>&1\n")
-}
+// script is custom data in which everything is right.
+func script(ca []byte) []byte { return provisiontest.Script(provisiontest.Upstream(ca)) }
 
-func TestCustomDataThatIsRight(t *testing.T) {
-	ca := authority(t)
-	b, errs := readCustomData(script(ca, nil))
+// cluster is a network in which only the cluster's API server is.
+type cluster struct{}
+
+func (cluster) Lookup(context.Context, string) error        { return nil }
+func (cluster) Greet(context.Context, string, []byte) error { return nil }
+func (cluster) Dial(context.Context, string) error          { return nil }
+
+// TestKubeletStarts reads what provisioning leaves for the kubelet: with what upstream's provider sends it starts.
+func TestKubeletStarts(t *testing.T) {
+	m := lab.Machine{Name: "n", CPUs: 2, MemoryMiB: 8192, OSDiskGB: 128, Arch: "amd64", Size: "Standard_D2s_v5", Address: "10.224.0.9"}
+	b, errs := readKubelet(provision.Run(t.Context(), script(authority(t)), m, cluster{}), m)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	want := map[string]string{"a": "b", "c": "d", "kubernetes.azure.com/mode": "user"}
-	if diff := cmp.Diff(want, b.labels); diff != "" {
-		t.Errorf("labels: %s", diff)
-	}
-	if b.server != "x-dns-abc.hcp.westus3.azmk8s.io" || b.token != "abcdef.0123456789abcdef" || b.version != "v1.37.1" || b.maxPods != 30 || !b.external {
+	if b.server != provisiontest.Host || b.port != "443" || b.token != provisiontest.Token || b.version != "v"+provisiontest.Version || b.maxPods != 250 || !b.external ||
+		b.labels["karpenter.sh/nodepool"] != "general" || len(b.taints) != 1 || len(b.ca) == 0 {
 		t.Errorf("read %+v", b)
 	}
 	if strings.Contains(b.describe(), "0123456789abcdef") {
@@ -153,31 +128,71 @@ func TestCustomDataThatIsRight(t *testing.T) {
 	}
 }
 
-func TestCustomDataThatIsWrong(t *testing.T) {
-	ca := authority(t)
-	for _, c := range []struct{ name, value, says string }{
-		{"API_SERVER_NAME", "https://x.io", "no host name"},
-		{"API_SERVER_NAME", "x.io:443", "no host name"},
-		{"API_SERVER_NAME", "-", "API_SERVER_NAME is not set"},
-		{"KUBE_CA_CRT", "-----BEGIN", "not base64"},
-		{"KUBE_CA_CRT", "aGVsbG8=", "no certificate"},
-		{"TLS_BOOTSTRAP_TOKEN", "abcdef0123456789abcdef", "not of the form"},
-		{"TLS_BOOTSTRAP_TOKEN", "-", "TLS_BOOTSTRAP_TOKEN is not set"},
-		{"KUBERNETES_VERSION", "v1.37.1", "no version"},
-		{"NETWORK_PLUGIN", "calico", "is none of"},
-		{"KUBELET_NODE_LABELS", "node-role.kubernetes.io/agent=", "unknown 'kubernetes.io' or 'k8s.io' labels: node-role.kubernetes.io/agent"},
-		{"KUBELET_NODE_LABELS", "a", "not key=value"},
-		{"KUBELET_FLAGS", "--max-pods=30 --nonsense=1", "unknown flag: --nonsense"},
-		{"KUBELET_FLAGS", "-", "KUBELET_FLAGS is not set"},
-	} {
-		_, errs := readCustomData(script(ca, map[string]string{c.name: c.value}))
-		if len(errs) != 1 || !strings.Contains(errs[0].Error(), c.says) {
-			t.Errorf("%s=%q: got %v, want one error with %q", c.name, c.value, errs, c.says)
-		}
+// TestKubeletDoesNotStart changes one thing of what upstream's provider sends. Provisioning ends with exit code 0, and the
+// kubelet exits for ever.
+func TestKubeletDoesNotStart(t *testing.T) {
+	m := lab.Machine{Name: "n", CPUs: 2, MemoryMiB: 8192, OSDiskGB: 128, Arch: "amd64", Size: "Standard_D2s_v5", Address: "10.224.0.9"}
+	plus := func(flag string) map[string]string {
+		return map[string]string{"KUBELET_FLAGS": strings.Join(append(provisiontest.Flags(), flag), " ")}
 	}
-	_, errs := readCustomData(script(ca, map[string]string{"KUBELET_FLAGS": "-", "KUBE_CA_CRT": "-", "NETWORK_PLUGIN": "x"}))
-	if len(errs) != 3 {
-		t.Errorf("three mistakes are said as %v", errs)
+	old := func(version, flag string) map[string]string {
+		env := plus(flag)
+		env["KUBERNETES_VERSION"] = version
+		return env
+	}
+	sysctl := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	for _, c := range []struct {
+		change map[string]string
+		says   string // "" when it starts
+	}{
+		{map[string]string{"TLS_BOOTSTRAP_TOKEN": ""}, "there is no client certificate"},
+		{map[string]string{"TLS_BOOTSTRAP_TOKEN": "a\" b: ["}, "not readable as a kubeconfig"},
+		{map[string]string{"KUBELET_NODE_LABELS": "node-role.kubernetes.io/agent="}, "unknown 'kubernetes.io' or 'k8s.io' labels: node-role.kubernetes.io/agent"},
+		{map[string]string{"KUBELET_NODE_LABELS": "a=/subscriptions/x"}, "label"},
+		{map[string]string{"KUBELET_NODE_LABELS": "a"}, ""},
+		{map[string]string{"KUBELET_FLAGS": ""}, ""},
+		{plus("--nonsense=1"), "unknown flag: --nonsense"},
+		{plus("nonsense"), "unknown command"},
+		{plus("--max-pods"), `invalid argument "--node-ip=10.224.0.9" for --max-pods`},
+		{plus("--max_pods 30"), ""},
+		{plus("--max-pods=4294967296"), "out of range"},
+		{plus("--register-with-taints=a=b"), "invalid taint"},
+		{plus("--cpu-cfs-quota-period=50ms"), "CustomCPUCFSQuotaPeriod"},
+		{plus("--cpu-cfs-quota-period=50ms --feature-gates=CustomCPUCFSQuotaPeriod=true"), ""},
+		{plus("--cpu-cfs-quota-period=100ms"), ""},
+		{plus("--image-gc-low-threshold=85"), "less than"},
+		{plus("--kube-reserved=cpu=3"), "the machine has 2"},
+		{plus("--client-ca-file=/x"), "no such file"},
+		{plus("--bootstrap-kubeconfig=/x"), "there is neither"},
+		{plus("--kubeconfig="), "joins nobody"},
+		{plus("--allowed-unsafe-sysctls=kernel.panic"), "no setting that a pod"},
+		{plus("--allowed-unsafe-sysctls=kernel.shm*,net.core.somaxconn"), ""},
+		{plus("--tls-cipher-suites=X"), "not supported"},
+		{plus("--image-credential-provider-bin-dir=/x"), "no acr-credential-provider"},
+		{plus("--version"), "print"},
+		{plus("--pod-infra-container-image=x"), "unknown flag: --pod-infra-container-image"},
+		{old("1.34.9", "--pod-infra-container-image=x"), ""},
+		{old("1.34.9", "--cloud-config=/etc/kubernetes/azure.json"), "unknown flag: --cloud-config"},
+		{map[string]string{"KUBELET_CONFIG_FILE_ENABLED": "true"}, "kubeletconfig.json: no such file, or an empty one"},
+		{map[string]string{"SYSCTL_CONTENT": sysctl("vm.overcommit_memory=0\n")}, "vm.overcommit_memory is 0 and must be 1"},
+		{map[string]string{"SHOULD_CONFIG_SWAP_FILE": "true", "SWAP_FILE_SIZE_MB": "1000"}, "has swap"},
+		{map[string]string{"KUBELET_FLAGS": "--max-pods=30 --image-credential-provider-bin-dir=/var/lib/kubelet/credential-provider"}, "go together"},
+		{map[string]string{"KUBELET_NODE_LABELS": "a=b\nKUBELET_TLS_BOOTSTRAP_FLAGS=--kubeconfig=/x"}, "there is neither"},
+	} {
+		env := provisiontest.Upstream(authority(t))
+		maps.Copy(env, c.change)
+		out := provision.Run(t.Context(), provisiontest.Script(env), m, cluster{})
+		if out.ExitCode != 0 || out.Kubelet == nil {
+			t.Errorf("%q: exit code %d: %s%s", c.change, out.ExitCode, out.Failed, out.NoKubelet)
+		}
+		errs := Start(out, m)
+		said := fmt.Sprint(errs)
+		if (c.says == "") != (len(errs) == 0) || !strings.Contains(said, c.says) {
+			t.Errorf("%q: %s, want %q", c.change, said, c.says)
+		}
+		if strings.Contains(said, "0123456789abcdef") {
+			t.Errorf("%q: shows the secret of the token: %s", c.change, said)
+		}
 	}
 }
 
@@ -346,11 +361,11 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	}
 	ca := authority(t)
 	for i := range 5 {
-		h.Boot(lab.Machine{Name: fmt.Sprintf("Tries-%d", i), CustomData: script(ca, nil)})
+		h.Boot(lab.Machine{Name: fmt.Sprintf("Tries-%d", i), CustomData: script(ca)})
 		h.Boot(lab.Machine{Name: fmt.Sprintf("fails-%d", i)})
 	}
 	h.Halt("tries-0")
-	h.Boot(lab.Machine{Name: "tries-0", CustomData: script(ca, nil)})
+	h.Boot(lab.Machine{Name: "tries-0", CustomData: script(ca)})
 	h.Halt("fails-0")
 	h.Halt("unheard-of")
 	h.Warn("fails-1", "Preempt", time.Unix(0, 0))

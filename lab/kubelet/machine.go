@@ -25,10 +25,10 @@ type podNews struct {
 
 // machine is one simulated machine. One goroutine lives its life:
 //
-//	off ──Boot──▶ booting ──custom data read──▶ joining ──certificate──▶ registering ──▶ serving
-//	                 │ something is wrong with it     (each is tried until it works)        │
-//	                 ▼                                                                      │
-//	              on, and will never join            Halt, from anywhere ──▶ off ◀──────────┘
+//	off ──Boot──▶ provisioning ──▶ kubelet starts ──▶ joining ──certificate──▶ registering ──▶ serving
+//	                 │ exit code        │ it exits,       (each is tried until it works)        │
+//	                 ▼                  ▼ for ever                                              │
+//	              on, and will never join                Halt, from anywhere ──▶ off ◀──────────┘
 type machine struct {
 	lab.Machine
 	host *Host
@@ -63,12 +63,8 @@ func (m *machine) run(ctx context.Context, delay time.Duration) {
 	if !sleep(ctx, delay) {
 		return
 	}
-	spec, errs := readCustomData(m.CustomData)
-	for _, err := range errs {
-		m.log.say("custom data: %v", err)
-	}
-	if len(errs) > 0 {
-		m.log.say("provisioning failed: this machine will not join")
+	spec, ok := m.provision(ctx)
+	if !ok {
 		return
 	}
 	m.spec = spec

@@ -24,8 +24,9 @@ const (
 
 // Times and bounds that no test needs to turn.
 const (
-	requestLimit = 15 * time.Second // one request; the kubelet's own limit for status and lease is 10 s
-	csrLimit     = 5 * time.Minute  // one certificate request, before another is made
+	requestLimit = 15 * time.Second           // one request; the kubelet's own limit for status and lease is 10 s
+	never        = 100 * 365 * 24 * time.Hour // no machine lives that long
+	csrLimit     = 5 * time.Minute            // one certificate request, before another is made
 	retryFirst   = 500 * time.Millisecond
 	retryLast    = 15 * time.Second // a bootstrap is tried for ever, at most this far apart, until the machine is halted
 	logLines     = 200              // per machine; the oldest go first

@@ -60,6 +60,10 @@ func (m *machine) register(ctx context.Context) bool {
 		if err == nil {
 			now = time.Now()
 			n.object, n.readyDue, n.statusDue, n.leaseDue = node, now.Add(m.host.cfg.NetworkUp), now, now
+			if m.spec.notReady != "" {
+				m.log.say("this node will never be ready: %s", m.spec.notReady)
+				n.readyDue = now.Add(never)
+			}
 			return true
 		}
 		if ctx.Err() != nil {

@@ -26,6 +26,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/karpenter-aks/karpenter/plane"
 )
 
 const (
@@ -61,7 +63,13 @@ func render(charts fs.FS, root string, values map[string]any) ([]*unstructured.U
 		return nil, fmt.Errorf("load chart %s: %w", root, err)
 	}
 	release := chartutil.ReleaseOptions{Name: "karpenter", Namespace: Namespace, Revision: 1, IsInstall: true}
-	all, err := chartutil.ToRenderValues(chart, values, release, chartutil.DefaultCapabilities)
+	cluster, err := chartutil.ParseKubeVersion(plane.Version)
+	if err != nil {
+		return nil, err
+	}
+	able := chartutil.DefaultCapabilities.Copy()
+	able.KubeVersion = *cluster
+	all, err := chartutil.ToRenderValues(chart, values, release, able)
 	if err != nil {
 		return nil, fmt.Errorf("values of chart %s: %w", root, err)
 	}

@@ -194,6 +194,7 @@ func TestLab(t *testing.T) {
 			t.Fatalf("the refused lab harmed the first: %v", err)
 		}
 	})
+	t.Run("the controller's account is no way in", func(t *testing.T) { attack(t, l) })
 	t.Run("a killed controller comes back", func(t *testing.T) {
 		if err := syscall.Kill(s.ControllerPID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/deploy"
+	"github.com/karpenter-aks/karpenter/plane"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -54,15 +55,27 @@ func load(t *testing.T, name string) *chart.Chart {
 	return c
 }
 
-// render returns the objects of a chart, sorted by kind, namespace and name.
+// render returns the objects of a chart on a new cluster, sorted by kind, namespace and name.
 func render(t *testing.T, name, values string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	return renderOn(t, plane.Version, name, values)
+}
+
+// renderOn does so for a cluster of another version.
+func renderOn(t *testing.T, cluster, name, values string) ([]*unstructured.Unstructured, error) {
 	t.Helper()
 	c := load(t, name)
 	var v map[string]any
 	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
 		t.Fatal(err)
 	}
-	all, err := chartutil.ToRenderValues(c, v, chartutil.ReleaseOptions{Name: "karpenter", Namespace: "karpenter"}, nil)
+	caps := chartutil.DefaultCapabilities.Copy()
+	kube, err := chartutil.ParseKubeVersion(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caps.KubeVersion = *kube
+	all, err := chartutil.ToRenderValues(c, v, chartutil.ReleaseOptions{Name: "karpenter", Namespace: "karpenter"}, caps)
 	if err != nil {
 		return nil, err
 	}

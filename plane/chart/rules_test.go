@@ -1,86 +1,28 @@
 package chart
 
 import (
-	"context"
 	"strings"
 	"testing"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/json"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-aks/karpenter/api/admit"
 )
 
-// checker validates objects of one kind the way the API server does: defaults, schema, list keys, CEL.
-type checker struct {
-	structural *schema.Structural
-	schema     validation.SchemaValidator
-	rules      *cel.Validator
-}
-
-func newChecker(t *testing.T, crd, version string) checker {
+// check returns the object with its defaults and everything for which the API server refuses it.
+func check(t *testing.T, s *admit.Server, text string) (map[string]any, string) {
 	t.Helper()
-	for _, o := range mustRender(t, "karpenter-crd", "") {
-		if o.GetName() != crd {
-			continue
-		}
-		var v1 apiextensionsv1.CustomResourceDefinition
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &v1); err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range v1.Spec.Versions {
-			if v.Name != version {
-				continue
-			}
-			var in apiextensions.CustomResourceValidation
-			if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema, &in, nil); err != nil {
-				t.Fatal(err)
-			}
-			s, err := schema.NewStructural(in.OpenAPIV3Schema)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sv, _, err := validation.NewSchemaValidator(in.OpenAPIV3Schema)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return checker{s, sv, cel.NewValidator(s, true, celconfig.PerCallLimit)}
-		}
-	}
-	t.Fatalf("no version %s of %s", version, crd)
-	return checker{}
-}
-
-// check returns the object with its defaults and everything that is wrong with it.
-func (c checker) check(t *testing.T, text string) (map[string]any, string) {
-	t.Helper()
-	var o map[string]any
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	// Whole numbers must be integers here, as they are when the API server reads them.
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
+	o, faults, known, err := s.Create(raw)
+	if err != nil || !known {
+		t.Fatalf("known: %v, %v: %s", known, err, text)
 	}
-	defaulting.Default(o, c.structural)
 	var out []string
-	for _, e := range validation.ValidateCustomResource(nil, o, c.schema) {
-		out = append(out, e.Error())
-	}
-	for _, e := range listtype.ValidateListSetsAndMaps(nil, c.structural, o) {
-		out = append(out, e.Error())
-	}
-	errs, _ := c.rules.Validate(context.Background(), nil, c.structural, o, nil, celconfig.RuntimeCELCostBudget)
-	for _, e := range errs {
-		out = append(out, e.Error())
+	for _, f := range faults {
+		out = append(out, f.String())
 	}
 	return o, strings.Join(out, "\n")
 }
@@ -136,6 +78,17 @@ func TestClassRules(t *testing.T) {
 		{"{fipsMode: FIPS, imageFamily: AzureLinux, security: {trustedLaunch: {}}}", ""},
 		{"kubelet: {imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80}", "must be greater"},
 		{"kubelet: {imageGCHighThresholdPercent: 81, imageGCLowThresholdPercent: 80}", ""},
+		{"vnetSubnetID: '/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n\"; id'", "spec.vnetSubnetID"},
+		{`kubelet: {allowedUnsafeSysctls: ["kernel.shm*", "net.core.somaxconn"]}`, ""},
+		{`kubelet: {allowedUnsafeSysctls: ["kernel.shm*\nJUNK="]}`, "spec.kubelet.allowedUnsafeSysctls[0]"},
+		{`kubelet: {allowedUnsafeSysctls: ["kernel.shm* --anonymous-auth=true"]}`, "spec.kubelet.allowedUnsafeSysctls[0]"},
+		{`kubelet: {allowedUnsafeSysctls: [vm.swappiness]}`, "spec.kubelet.allowedUnsafeSysctls[0]"},
+		{"kubelet: {allowedUnsafeSysctls: [" + strings.Repeat("net.x, ", 65) + "]}", "64"},
+		{"kubelet: {cpuCFSQuotaPeriod: 10ms}", ""},
+		{"kubelet: {cpuCFSQuotaPeriod: 2s}", "must be from 1ms to 1s"},
+		{"kubelet: {cpuCFSQuotaPeriod: soon}", "spec.kubelet.cpuCFSQuotaPeriod"},
+		{"kubelet: {imageGCHighThresholdPercent: 0}", "greater than or equal to 1"},
+		{"kubelet: {containerLogMaxSize: 9999999Ei}", "spec.kubelet.containerLogMaxSize"},
 		{"kubelet: {imageGCHighThresholdPercent: 101}", "less than or equal to 100"},
 		{"kubelet: {cpuManagerPolicy: dynamic}", "spec.kubelet.cpuManagerPolicy"},
 		{"kubelet: {topologyManagerPolicy: all}", "spec.kubelet.topologyManagerPolicy"},
@@ -172,10 +125,10 @@ func TestClassRules(t *testing.T) {
 		{vnetZones(root, cluster, zone("-x", "")), "zone"},
 		{vnetZones(root, cluster, zone("example.com", "maxConcurrent=-1")), "maxConcurrent"},
 	}
+	var server admit.Server
 	for _, version := range []string{"v1alpha2", "v1beta1"} {
-		c := newChecker(t, "aksnodeclasses.karpenter.azure.com", version)
 		for _, tc := range cases {
-			_, got := c.check(t, "apiVersion: karpenter.azure.com/"+version+"\nkind: AKSNodeClass\nmetadata: {name: default}\nspec:\n  "+tc.spec)
+			_, got := check(t, &server, "apiVersion: karpenter.azure.com/"+version+"\nkind: AKSNodeClass\nmetadata: {name: default}\nspec:\n  "+tc.spec)
 			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%s of %.200s\n got: %s\nwant: %s", version, tc.spec, got, tc.want)
 			}
@@ -184,8 +137,7 @@ func TestClassRules(t *testing.T) {
 }
 
 func TestClassDefaults(t *testing.T) {
-	c := newChecker(t, "aksnodeclasses.karpenter.azure.com", "v1beta1")
-	got, _ := c.check(t, "metadata: {name: default}\nspec: {kubelet: {}, gpu: {}}")
+	got, _ := check(t, new(admit.Server), "apiVersion: karpenter.azure.com/v1beta1\nkind: AKSNodeClass\nmetadata: {name: default}\nspec: {kubelet: {}, gpu: {}}")
 	out, err := yaml.Marshal(got["spec"])
 	if err != nil {
 		t.Fatal(err)
@@ -211,28 +163,28 @@ func TestLabelRules(t *testing.T) {
 		{"example.com/agentpool", ""},
 		{"topology.kubernetes.io/zone", ""},
 	}
+	var server admit.Server
 	ref := "nodeClassRef: {group: karpenter.azure.com, kind: AKSNodeClass, name: default}"
 	requirement := func(key string) string { return "requirements: [{key: " + key + ", operator: In, values: [\"1\"]}]" }
 	for _, k := range []struct {
-		what, crd, version string
-		spec               func(key string) string
+		what, version, kind string
+		spec                func(key string) string
 	}{
-		{"a pool's requirement", "nodepools.karpenter.sh", "v1", func(key string) string {
+		{"a pool's requirement", "karpenter.sh/v1", "NodePool", func(key string) string {
 			return "template: {spec: {" + ref + ", " + requirement(key) + "}}"
 		}},
-		{"a pool's label", "nodepools.karpenter.sh", "v1", func(key string) string {
+		{"a pool's label", "karpenter.sh/v1", "NodePool", func(key string) string {
 			return "template: {metadata: {labels: {" + key + ": \"1\"}}, spec: {" + ref + ", requirements: []}}"
 		}},
-		{"a claim's requirement", "nodeclaims.karpenter.sh", "v1", func(key string) string {
+		{"a claim's requirement", "karpenter.sh/v1", "NodeClaim", func(key string) string {
 			return ref + "\n  " + requirement(key)
 		}},
-		{"an overlay's requirement", "nodeoverlays.karpenter.sh", "v1alpha1", func(key string) string {
+		{"an overlay's requirement", "karpenter.sh/v1alpha1", "NodeOverlay", func(key string) string {
 			return "price: \"1\"\n  " + requirement(key)
 		}},
 	} {
-		c := newChecker(t, k.crd, k.version)
 		for _, tc := range cases {
-			_, got := c.check(t, "metadata: {name: x}\nspec:\n  "+k.spec(tc.key))
+			_, got := check(t, &server, "apiVersion: "+k.version+"\nkind: "+k.kind+"\nmetadata: {name: x}\nspec:\n  "+k.spec(tc.key))
 			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%s with %s\n got: %s\nwant: %s", k.what, tc.key, got, tc.want)
 			}

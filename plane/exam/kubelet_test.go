@@ -29,6 +29,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/lab"
 	"github.com/karpenter-aks/karpenter/lab/kubelet"
+	"github.com/karpenter-aks/karpenter/lab/provision/provisiontest"
 	"github.com/karpenter-aks/karpenter/plane"
 	"github.com/karpenter-aks/karpenter/plane/planetest"
 )
@@ -188,22 +189,18 @@ func (y *yard) logged(t *testing.T, machine, words string) {
 
 // machine is a Standard_D2s_v5 in zone 2 whose custom data is right, but for what change changes.
 func (y *yard) machine(name string, change map[string]string) lab.Machine {
-	env := map[string]string{
-		"API_SERVER_NAME": serverName, "KUBE_CA_CRT": base64.StdEncoding.EncodeToString(y.plane.CA()),
-		"TLS_BOOTSTRAP_TOKEN": rightToken, "KUBERNETES_VERSION": "1.37.1", "NETWORK_PLUGIN": "none",
+	env := provisiontest.Upstream(y.plane.CA())
+	maps.Copy(env, map[string]string{
+		"API_SERVER_NAME": serverName, "TLS_BOOTSTRAP_TOKEN": rightToken, "KUBERNETES_VERSION": "1.37.1",
 		"KUBELET_NODE_LABELS": "karpenter.sh/nodepool=np,kubernetes.azure.com/cluster=c,kubernetes.azure.com/ebpf-dataplane=cilium,test/machine=" + name,
-		"KUBELET_FLAGS": "--cloud-provider=external --max-pods=250 --kube-reserved=cpu=100m,memory=1843Mi --eviction-hard=memory.available<750Mi " +
-			"--register-with-taints=" + ciliumTaint + "=true:NoExecute,test/only=" + name + ":NoSchedule",
-	}
+		"KUBELET_FLAGS": strings.Join(append(provisiontest.Flags(),
+			"--register-with-taints="+ciliumTaint+"=true:NoExecute,test/only="+name+":NoSchedule"), " "),
+	})
 	maps.Copy(env, change)
-	script := "#!/bin/bash\n"
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		script += fmt.Sprintf("export %s='%s'\n", k, env[k])
-	}
 	return lab.Machine{
 		Name: name, ProviderID: "azure:///subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/" + name,
 		Size: "Standard_D2s_v5", CPUs: 2, MemoryMiB: 8192, Arch: "amd64", OSDiskGB: 128, DataDisks: 4, Region: "westus3", Zone: "2", Address: "10.224.0.9",
-		CustomData: []byte(script + "/opt/azure/containers/provision_start.sh\n"),
+		CustomData: provisiontest.Script(env),
 	}
 }
 
@@ -437,19 +434,21 @@ func (y *yard) testNeverJoins(t *testing.T) {
 	for name, c := range map[string]struct {
 		change map[string]string
 		says   string
+		then   string // what the boot log says last; "" while the machine goes on trying
 	}{
-		"wrong-token":  {map[string]string{"TLS_BOOTSTRAP_TOKEN": "abcdef.fedcba9876543210"}, "does not accept TLS_BOOTSTRAP_TOKEN"},
-		"wrong-ca":     {map[string]string{"KUBE_CA_CRT": base64.StdEncoding.EncodeToString(other)}, "KUBE_CA_CRT is not the CA of this API server"},
-		"wrong-server": {map[string]string{"API_SERVER_NAME": "elsewhere.azmk8s.io"}, "lookup elsewhere.azmk8s.io:443: no such host"},
-		"wrong-flag":   {map[string]string{"KUBELET_FLAGS": "--max-pod=30"}, "unknown flag: --max-pod"},
-		"wrong-label":  {map[string]string{"KUBELET_NODE_LABELS": "node-role.kubernetes.io/x="}, "unknown 'kubernetes.io' or 'k8s.io' labels"},
+		"wrong-token":  {map[string]string{"TLS_BOOTSTRAP_TOKEN": "abcdef.fedcba9876543210"}, "does not accept TLS_BOOTSTRAP_TOKEN", ""},
+		"wrong-server": {map[string]string{"API_SERVER_NAME": "elsewhere.azmk8s.io"}, "lookup elsewhere.azmk8s.io: no such host", ""},
+		"wrong-ca":     {map[string]string{"KUBE_CA_CRT": base64.StdEncoding.EncodeToString(other)}, "KUBE_CA_CRT is not the CA of this API server", "exit code 51"},
+		"wrong-flag":   {map[string]string{"KUBELET_FLAGS": "--max-pod=30"}, "unknown flag: --max-pod", "the kubelet exits, and is started again"},
+		"wrong-label":  {map[string]string{"KUBELET_NODE_LABELS": "node-role.kubernetes.io/x="}, "unknown 'kubernetes.io' or 'k8s.io' labels", "the kubelet exits, and is started again"},
+		"no-driver":    {map[string]string{"GPU_NODE": "true"}, "no NVIDIA driver finds a GPU", "exit code 84"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			y.host.Boot(y.machine(name, c.change))
 			defer y.host.Halt(name)
 			y.logged(t, name, c.says)
-			if strings.Contains(c.says, "unknown") {
-				y.logged(t, name, "this machine will not join")
+			if c.then != "" {
+				y.logged(t, name, c.then)
 			} else {
 				y.logged(t, name, "(2 times)") // it goes on trying
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	authv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -42,6 +43,7 @@ func TestTheRealStoreSitsTheExam(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	must(t, authv1.AddToScheme(scheme)) // the store does not ask who others are, the exam does
 	api, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
@@ -58,15 +60,16 @@ func TestTheRealStoreSitsTheExam(t *testing.T) {
 	})
 	storetest.Run(t, func(t *testing.T) storetest.World {
 		wipe(t, api)
-		return realWorld{store: newStore(t, cfg), api: api}
+		return realWorld{store: newStore(t, cfg), api: api, cfg: cfg}
 	})
+	t.Run("metrics are for those who may see them", func(t *testing.T) { metricsAreGuarded(t, cfg, api) })
 	t.Run("a broken connection is mended, a lost one reported", func(t *testing.T) {
 		wipe(t, api)
 		brokenConnections(t, cfg, api)
 	})
 	t.Run("events reach people", func(t *testing.T) {
 		wipe(t, api)
-		eventsReachPeople(t, realWorld{store: newStore(t, cfg), api: api})
+		eventsReachPeople(t, realWorld{store: newStore(t, cfg), api: api, cfg: cfg})
 	})
 }
 
@@ -169,6 +172,7 @@ func must(t *testing.T, err error) {
 type realWorld struct {
 	store *apikube.Store
 	api   client.Client
+	cfg   *rest.Config
 }
 
 func (w realWorld) Store() kube.Store { return w.store }
@@ -241,6 +245,38 @@ func (w realWorld) PutBudget(t *testing.T, name string, labels map[string]string
 			o.Status.DisruptionsAllowed == int32(allowed)
 	})
 }
+
+// Tokens asks the API server who each token is, once it had the time to hear of it; an expired one must not count.
+func (w realWorld) Tokens(t *testing.T) map[string][]string {
+	var all corev1.SecretList
+	must(t, w.api.List(t.Context(), &all, client.InNamespace(metav1.NamespaceSystem), client.HasLabels{"karpenter.azure.com/nodeclaim-uid"}))
+	out := map[string][]string{}
+	for _, x := range all.Items {
+		token := string(x.Data["token-id"]) + "." + string(x.Data["token-secret"])
+		counts := func(ctx context.Context) bool {
+			review := &authv1.TokenReview{Spec: authv1.TokenReviewSpec{Token: token}}
+			must(t, w.api.Create(ctx, review))
+			return review.Status.Authenticated && review.Status.User.Username == "system:bootstrap:"+string(x.Data["token-id"])
+		}
+		until, err := time.Parse(time.RFC3339, string(x.Data["expiration"]))
+		must(t, err)
+		switch {
+		case until.After(x.CreationTimestamp.Add(kube.TokenLife)):
+			t.Errorf("token %s, made at %v, ends at %v", x.Name, x.CreationTimestamp, until)
+		case until.Before(time.Now()):
+			if counts(t.Context()) {
+				t.Errorf("token %s is taken after it expired", x.Name)
+			}
+			continue
+		}
+		await(t, "the API server to take token "+x.Name, counts)
+		uid := x.Labels["karpenter.azure.com/nodeclaim-uid"]
+		out[uid] = append(out[uid], token)
+	}
+	return out
+}
+
+func (w realWorld) Another(t *testing.T) kube.Store { return newStore(t, w.cfg) }
 
 func (w realWorld) DeletePod(t *testing.T, name string) {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}

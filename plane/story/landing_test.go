@@ -38,7 +38,7 @@ func TestLandingUntold(t *testing.T) {
 func landed(t *testing.T, told bool) []string {
 	l := up(t, "--boot-time", "0s", "--boot-spread", "3s", "--feature-gates", fmt.Sprintf("nominatedNodes=%v", told))
 	x := l.landMixture()
-	t.Logf("landing of 500 pods: told %v; machines planned %d, there %d; bought for again %d; seconds %.0f", told, x.planned, len(l.nodes()), len(x.again), x.took.Seconds())
+	t.Logf("landing of 500 pods of mixed shapes: told %v; machines planned %d, there %d; bought for again %d; seconds %.0f", told, x.planned, len(l.nodes()), len(x.again), x.took.Seconds())
 	if len(x.again) > 0 {
 		t.Logf("bought for again: %s", strings.Join(x.again, ", "))
 	}

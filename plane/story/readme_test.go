@@ -2,6 +2,9 @@ package story
 
 import (
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +65,29 @@ func TestFirstTenMinutes(t *testing.T) {
 
 	l.do("kubectl", "delete", "deployment", "inflate")
 	l.until("every node, VM, NIC and disk is gone", 3*time.Minute, l.nothingLeft)
+	l.olderManifests()
+}
+
+// olderManifests applies what convert makes of manifests that the API server does not know.
+func (l *lab) olderManifests() {
+	l.t.Helper()
+	const older = "../examples/older/general-purpose.yaml"
+	l.do("kubectl", "delete", "nodepools,aksnodeclasses", "--all")
+	if out, err := l.try("kubectl", "apply", "-f", older); err == nil {
+		l.t.Errorf("the API server takes karpenter.sh/v1beta1: is convert of any use?\n%s", out)
+	}
+	cmd := exec.CommandContext(l.t.Context(), filepath.Join(bin, "karpenter"), "convert", older)
+	cmd.Dir = ".."
+	text, err := cmd.Output()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	file := filepath.Join(l.t.TempDir(), "converted.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	l.do("kubectl", "apply", "-f", file)
+	l.do("kubectl", "wait", "--for=condition=Ready", "nodepool/general-purpose", "--timeout", "50s")
 }
 
 // sizesAreRight checks that every node is a D-family amd64 on-demand machine and that together they cost at most 5 %

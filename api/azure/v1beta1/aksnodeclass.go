@@ -40,7 +40,7 @@ type AKSNodeClassList struct {
 type AKSNodeClassSpec struct {
 	// vnetSubnetID is the ARM id of the subnet that machines join. Without it, machines join the subnet that the
 	// controller was started with.
-	// +kubebuilder:validation:Pattern=`(?i)^/subscriptions/[^/]+/resourceGroups/[a-zA-Z0-9_\-().]{0,89}[a-zA-Z0-9_\-()]/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+$`
+	// +kubebuilder:validation:Pattern=`(?i)^/subscriptions/[a-z0-9-]+/resourceGroups/[a-zA-Z0-9_\-().]{0,89}[a-zA-Z0-9_\-()]/providers/Microsoft\.Network/virtualNetworks/[a-z0-9_.-]{1,80}/subnets/[a-z0-9_.-]{1,80}$`
 	// +optional
 	VNETSubnetID *string `json:"vnetSubnetID,omitempty"`
 	// osDiskSizeGB is the size of the system disk.
@@ -145,7 +145,7 @@ const (
 
 // ArtifactStreaming lets containers start before their image has been downloaded.
 type ArtifactStreaming struct {
-	// enabled switches it on. The controller accepts it and does not act on it yet.
+	// enabled switches it on. The controller accepts it and does not set it up yet; machines do not carry its label.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }

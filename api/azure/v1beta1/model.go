@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,8 +16,6 @@ import (
 const (
 	DefaultOSDiskSizeGB = 128
 	DefaultImageFamily  = "Ubuntu"
-	// DefaultCPUCFSQuotaPeriod is also the kubelet's own, so a class that asks for it asks for nothing special.
-	DefaultCPUCFSQuotaPeriod = 100 * time.Millisecond
 )
 
 // Model returns the class in our words, with defaults applied. The result shares no memory with c.
@@ -103,8 +100,6 @@ func (s *AKSNodeClassSpec) ignored() []string {
 	add(s.LocalDNS != nil && s.LocalDNS.Mode != LocalDNSModeDisabled, "localDNS")
 	add(s.ArtifactStreaming != nil && orZero(s.ArtifactStreaming.Enabled), "artifactStreaming.enabled")
 	if k := s.Kubelet; k != nil {
-		d := k.CPUCFSQuotaPeriod.Duration
-		add(d != 0 && d != DefaultCPUCFSQuotaPeriod, "kubelet.cpuCFSQuotaPeriod")
 		add(k.FailSwapOn != nil && !*k.FailSwapOn, "kubelet.failSwapOn")
 	}
 	if s.LinuxOSConfig != nil {

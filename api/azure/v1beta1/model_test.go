@@ -98,7 +98,6 @@ func TestFieldsThatAreNotActedOnAreListed(t *testing.T) {
 	want := []string{
 		"artifactStreaming.enabled",
 		"fipsMode",
-		"kubelet.cpuCFSQuotaPeriod",
 		"kubelet.failSwapOn",
 		"linuxOSConfig.swapFileSize",
 		"linuxOSConfig.sysctls.netIPv4TCPTwReuse",

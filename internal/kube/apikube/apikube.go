@@ -1,8 +1,9 @@
 // Package apikube answers: how is the cluster asked over a real API server?
 //
 // It is the kube.Store over client-go: it decodes the API's objects into our nouns and drops them, turns patches into
-// requests that touch only what they name, and errors into codes. It decides nothing and keeps no objects. Beside running
-// Follows it has one goroutine, which publishes events until Close.
+// requests that touch only what they name, and errors into codes. It decides nothing and keeps no objects; it remembers the
+// bootstrap tokens that it made, because it may not read them. Beside running Follows it has one goroutine, which publishes
+// events until Close.
 package apikube
 
 import (
@@ -68,8 +69,10 @@ type Store struct {
 	cfg       *rest.Config
 	opt       Options
 	client    client.WithWatch
+	customs   map[schema.GroupVersionKind]custom
 	discovery discovery.DiscoveryInterface
 	events    *announcer
+	tokens    tokenMemory
 }
 
 var _ kube.Store = (*Store)(nil)
@@ -97,7 +100,11 @@ func New(cfg *rest.Config, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apikube: %w", err)
 	}
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
+	transport, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("apikube: %w", err)
+	}
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme, HTTPClient: transport})
 	if err != nil {
 		return nil, fmt.Errorf("apikube: %w", err)
 	}
@@ -105,7 +112,11 @@ func New(cfg *rest.Config, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apikube: %w", err)
 	}
-	s := &Store{cfg: cfg, opt: opt, client: c, discovery: d}
+	own, err := customs(cfg, scheme, transport)
+	if err != nil {
+		return nil, fmt.Errorf("apikube: %w", err)
+	}
+	s := &Store{cfg: cfg, opt: opt, client: c, customs: own, discovery: d}
 	s.events = announceWith(func(ctx context.Context, e *corev1.Event) error { return c.Create(ctx, e) })
 	return s, nil
 }

@@ -109,6 +109,23 @@ func TestTokenParts(t *testing.T) {
 	}
 }
 
+func TestTokenMemoryIsBounded(t *testing.T) {
+	var m tokenMemory
+	now := time.Unix(1e9, 0)
+	for i := range 2 * tokensKept {
+		m.keep(fmt.Sprint(i), madeToken{text: fmt.Sprint(i), expires: now.Add(time.Duration(i%2) * time.Hour)}, now.Add(time.Minute))
+		if len(m.by) > tokensKept {
+			t.Fatalf("%d tokens are remembered", len(m.by))
+		}
+	}
+	if _, ok := m.get("0"); ok {
+		t.Error("an expired token is remembered though room was short")
+	}
+	if got, ok := m.get("1"); !ok || got.text != "1" {
+		t.Errorf("a good token is forgotten: %v, %v", got, ok)
+	}
+}
+
 // sink writes down what it is told.
 type sink struct{ told []string }
 
@@ -224,9 +241,9 @@ func TestAFollowGivesUpWhenTryingMakesNoSense(t *testing.T) {
 		"an expired watch, then fine": {[]error{apierrors.NewResourceExpired("old"), nil}, ""},
 	} {
 		ctx, end := context.WithCancelCause(t.Context())
-		f := &following{end: end, failures: map[string]int{}}
+		told := newTold(&following{end: end, failures: map[string]int{}}, kind{name: "pods"})
 		for _, err := range tc.results {
-			f.result(ctx, "pods", err)
+			told.result(ctx, err)
 		}
 		if got := kube.CodeOf(context.Cause(ctx)); got != tc.want {
 			t.Errorf("%s: %v, want code %q", name, context.Cause(ctx), tc.want)

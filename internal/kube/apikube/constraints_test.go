@@ -238,8 +238,8 @@ allowedTopologies: [{matchLabelExpressions: [{key: topology.disk.csi.azure.com/z
 			model.StorageClass{Provisioner: "disk.csi.azure.com", Waits: true, Terms: []model.Term{{in("topology.disk.csi.azure.com/zone", "eastus-1", "eastus-2")}}}},
 		"at once by default": {`provisioner: file.csi.azure.com`, model.StorageClass{Provisioner: "file.csi.azure.com"}},
 		"by its old name":    {`provisioner: kubernetes.io/azure-disk`, model.StorageClass{Provisioner: "disk.csi.azure.com"}},
-		"an empty topology is everywhere": {`{provisioner: d, allowedTopologies: [{matchLabelExpressions: [{key: z, values: [a]}]}, {}]}`,
-			model.StorageClass{Provisioner: "d"}},
+		"an empty topology is nowhere": {`{provisioner: d, allowedTopologies: [{matchLabelExpressions: [{key: z, values: [a]}]}, {}]}`,
+			model.StorageClass{Provisioner: "d", Terms: []model.Term{{in("z", "a")}, nil}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			same(t, "class", decodeStorageClass(read[storagev1.StorageClass](t, tc.class)), tc.want)

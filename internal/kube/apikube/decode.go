@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
@@ -57,23 +58,35 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 	return r, nil
 }
 
-// Check decodes one object, written as JSON, and tells nobody. unknown says in words which fields there are that nobody
-// knows; they have no effect. An error is ErrKind (wrapped) for kinds that no decider looks at.
-func (r *Reader) Check(object []byte) (unknown []string, err error) {
-	_, _, unknown, err = r.typed(object)
-	return unknown, err
+// Report is what there is to say about an object that could be read.
+type Report struct {
+	Unknown []string // fields that nobody knows, in words; they have no effect
+	Faults  []Fault  // why no API server would have taken it
 }
 
-// Read decodes one object, written as JSON, and tells the sink. Errors and unknown are those of Check.
-func (r *Reader) Read(object []byte) (unknown []string, err error) {
+// Check decodes one object, written as JSON, and tells nobody. An error is ErrKind (wrapped) for kinds that no decider looks at.
+func (r *Reader) Check(object []byte) (Report, error) {
+	_, o, unknown, err := r.typed(object)
+	if err != nil {
+		return Report{}, err
+	}
+	return Report{unknown, refused(o)}, nil
+}
+
+// Read decodes one object, written as JSON, and tells the sink. Errors and the report are those of Check.
+func (r *Reader) Read(object []byte) (Report, error) {
 	k, o, unknown, err := r.typed(object)
 	if err != nil {
-		return nil, err
+		return Report{}, err
+	}
+	report := Report{unknown, refused(o)}
+	if p, ok := o.(*corev1.Pod); ok && p.UID == "" { // no API server has filled in what it fills in
+		p.Spec = *filled(&p.Spec)
 	}
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
 	r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
-	return unknown, nil
+	return report, nil
 }
 
 // Tell tells the sink of an object that is decoded already, as a watch delivers it. The error is ErrKind (wrapped) for kinds that no
@@ -117,6 +130,11 @@ func (r *Reader) typed(object []byte) (kind, client.Object, []string, error) {
 	if !ok {
 		return kind{}, nil, nil, r.stranger(gvk)
 	}
+	if longNumber(object) { // a file holds what no API server has looked at: reading it must end
+		if unreadable, err := readLeniently(object, k.object.DeepCopyObject()); err == nil && unreadable != "" {
+			return kind{}, nil, nil, errors.New(unreadable)
+		}
+	}
 	got, _, err := r.decode.Decode(object, &gvk, k.object.DeepCopyObject())
 	var unknown []string
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {
@@ -147,7 +165,11 @@ func (r *Reader) stranger(gvk schema.GroupVersionKind) error {
 		case known.Kind != gvk.Kind:
 			return fmt.Errorf("there is no kind %q: want %q", gvk.Kind, known.Kind)
 		case ours:
-			return fmt.Errorf("%s is not served any more: want %s", gvk.GroupVersion(), known.GroupVersion())
+			hint := ""
+			if gvk.Group == apis.Group && gvk.Version == "v1beta1" {
+				hint = " (karpenter convert rewrites it)"
+			}
+			return fmt.Errorf("%s is not served any more: want %s%s", gvk.GroupVersion(), known.GroupVersion(), hint)
 		}
 	}
 	return fmt.Errorf("%s %s: %w", gvk.GroupVersion(), gvk.Kind, ErrKind)

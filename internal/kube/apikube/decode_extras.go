@@ -20,7 +20,8 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Extras are the kinds of features that users switch on. What is off is neither read nor watched: its CRD may be missing.
+// Extras are the kinds of features that users switch on. What is off is neither read nor watched. What is on and not served by the API
+// server, because a CRD is missing or of another version, or a right, is told as model.Unserved, and asked for until it is.
 type Extras struct {
 	Overlays bool // NodeOverlay
 	Buffers  bool // CapacityBuffer, and what it may refer to
@@ -35,8 +36,25 @@ func addExtras(s *runtime.Scheme) {
 	metav1.AddToGroupVersion(s, buffers)
 }
 
-// kinds lists what Follow tells beside the usual.
+// kinds lists what Follow tells beside the usual. All of it is optional.
 func (e Extras) kinds() []kind {
+	out := e.described()
+	versions := map[string]schema.GroupVersion{
+		"nodeoverlays": {Group: apis.Group, Version: "v1alpha1"}, "capacitybuffers": {Group: bufferv1beta1.Group, Version: "v1beta1"},
+		"podtemplates": corev1.SchemeGroupVersion,
+	}
+	for i := range out {
+		v, ok := versions[out[i].name]
+		if !ok {
+			v = appsv1.SchemeGroupVersion
+		}
+		gvr := v.WithResource(out[i].name)
+		out[i].optional = &gvr
+	}
+	return out
+}
+
+func (e Extras) described() []kind {
 	var out []kind
 	if e.Overlays {
 		out = append(out, newKind(api[*v1alpha1.NodeOverlay]{"nodeoverlays", &v1alpha1.NodeOverlay{}, &v1alpha1.NodeOverlayList{}},

@@ -18,6 +18,13 @@ const (
 	annotationDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
 )
 
+// How a DaemonSet's controller finds the pods of the present template (IsPodUpdated in Kubernetes' pkg/controller/daemon/util):
+// the API server counts templates in the annotation, the controller writes the number onto the pods that it makes.
+const (
+	annotationTemplate = appsv1.DeprecatedTemplateGeneration
+	labelTemplate      = "pod-template-generation"
+)
+
 // decodePod reads what deciders need of a pod.
 func decodePod(p *corev1.Pod) model.Pod {
 	out := decodeShape(p)
@@ -52,8 +59,12 @@ func identify(out *model.Pod, p *corev1.Pod) {
 	}
 	_, out.Mirror = p.Annotations[annotationMirror]
 	for _, o := range p.OwnerReferences {
+		out.StatefulSet = out.StatefulSet || o.Kind == "StatefulSet" && o.APIVersion == appsv1.SchemeGroupVersion.String()
 		if o.Kind == "DaemonSet" && o.APIVersion == appsv1.SchemeGroupVersion.String() {
 			out.DaemonSet = true
+			if generation := p.Labels[labelTemplate]; generation != "" {
+				out.Revision = o.Name + "/" + generation
+			}
 		}
 	}
 	for _, c := range p.Status.Conditions {
@@ -95,6 +106,7 @@ func decodePodSpec(s *corev1.PodSpec) model.Pod {
 
 // podRequests counts as kube-scheduler 1.37 does with its default gates, and one pod.
 func podRequests(p *corev1.Pod) model.Resources {
+	tamePod(p)
 	out := asked(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
@@ -171,6 +183,9 @@ func decodeDaemon(d *appsv1.DaemonSet) model.Daemon {
 	pod.Labels = maps.Clone(d.Spec.Template.Labels)
 	constrain(&pod, spec)
 	pod.DaemonSet = true
+	if generation := d.Annotations[annotationTemplate]; generation != "" {
+		pod.Revision = d.Name + "/" + generation
+	}
 	pod.DoNotDisrupt = d.Spec.Template.Annotations[model.AnnotationDoNotDisrupt]
 	pod.Requests = podRequests(&corev1.Pod{Spec: *spec})
 	for _, t := range []struct {

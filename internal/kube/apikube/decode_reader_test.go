@@ -32,8 +32,8 @@ func TestReaderDecodesAsFollowDoes(t *testing.T) {
 		`{"apiVersion":"karpenter.azure.com/v1alpha2","kind":"AKSNodeClass","metadata":{"name":"old"}}`,
 		`{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"namespace":"shop","name":"web"}}`,
 	} {
-		if unknown, err := r.Read([]byte(text)); err != nil || len(unknown) > 0 {
-			t.Errorf("%s: unknown %v, %v", text, unknown, err)
+		if got, err := r.Read([]byte(text)); err != nil || len(got.Unknown)+len(got.Faults) > 0 {
+			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 	var got []string
@@ -74,17 +74,17 @@ func TestReaderSaysWhatItCannotRead(t *testing.T) {
 	}
 	for _, c := range []struct{ text, unknown, err string }{
 		{`{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"}}`, "", ErrKind.Error()},
-		{`{"apiVersion":"karpenter.sh/v1beta1","kind":"NodePool"}`, "", "karpenter.sh/v1beta1 is not served any more: want karpenter.sh/v1"},
+		{`{"apiVersion":"karpenter.sh/v1beta1","kind":"NodePool"}`, "", "karpenter.sh/v1beta1 is not served any more: want karpenter.sh/v1 (karpenter convert rewrites it)"},
 		{`{"kind":"Pod"}`, "", "no apiVersion or no kind"},
 		{`[]`, "", "apiVersion and kind"},
 		{`{"apiVersion":"v1","kind":"Pod","spec":{"nodeName":7}}`, "", "cannot unmarshal number"},
 		{`{"apiVersion":"v1","kind":"Pod","spec":{"node":"n1"}}`, `unknown field "spec.node"`, ""},
 	} {
-		unknown, err := r.Check([]byte(c.text))
+		report, err := r.Check([]byte(c.text))
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: error %v, want %q", c.text, err, c.err)
 		}
-		if got := strings.Join(unknown, " "); got != c.unknown {
+		if got := strings.Join(report.Unknown, " "); got != c.unknown {
 			t.Errorf("%s: unknown %q, want %q", c.text, got, c.unknown)
 		}
 		if errors.Is(err, ErrKind) != (c.err == ErrKind.Error()) {

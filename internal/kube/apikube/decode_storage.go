@@ -110,10 +110,7 @@ func decodeStorageClass(c *storagev1.StorageClass) model.StorageClass {
 		for _, e := range t.MatchLabelExpressions {
 			m = append(m, model.Requirement{Key: e.Key, Op: model.In, Values: slices.Clone(e.Values)})
 		}
-		if len(m) == 0 {
-			return model.StorageClass{Name: out.Name, Provisioner: out.Provisioner, Waits: out.Waits} // one alternative is everywhere
-		}
-		out.Terms = append(out.Terms, m)
+		out.Terms = append(out.Terms, m) // one that says nothing matches no node (MatchTopologySelectorTerms of k8s.io/kubernetes/pkg/apis/core/v1/helper)
 	}
 	return out
 }

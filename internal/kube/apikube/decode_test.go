@@ -166,7 +166,7 @@ metadata:
   namespace: ns
   name: p
   uid: u-1
-  labels: {app: web}
+  labels: {app: web, pod-template-generation: "3"}
   annotations: {karpenter.sh/do-not-disrupt: "true", controller.kubernetes.io/pod-deletion-cost: "-7", kubernetes.io/config.mirror: x}
   creationTimestamp: "2026-05-01T12:00:00Z"
   deletionTimestamp: "2026-05-01T12:01:30Z"
@@ -203,7 +203,7 @@ status:
 `))
 	five := int64(5)
 	same(t, "pod", got, model.Pod{
-		Namespace: "ns", Name: "p", UID: "u-1", Labels: map[string]string{"app": "web"},
+		Namespace: "ns", Name: "p", UID: "u-1", Labels: map[string]string{"app": "web", "pod-template-generation": "3"},
 		Created: noon, Started: noon.Add(5 * time.Second), DeletedAt: noon.Add(90 * time.Second), GraceSeconds: 30,
 		Node: "n1", Unschedulable: true, Nominated: "m", Gated: true, Terminal: true, PodReady: true,
 		Requests: model.Resources{CPU: 2, Pods: 1}, NodeSelector: map[string]string{"disk": "ssd"},
@@ -212,20 +212,32 @@ status:
 			nil,
 		},
 		Tolerations: []model.Toleration{{Op: "Exists"}, {Key: "k", Op: "Equal", Value: "v", Effect: model.NoExecute, Seconds: &five}},
-		Priority:    2000001000, Critical: true, DaemonSet: true, Mirror: true, DoNotDisrupt: "true", DeletionCost: -7,
+		Priority:    2000001000, Critical: true, DaemonSet: true, Revision: "d/3", Mirror: true, DoNotDisrupt: "true", DeletionCost: -7,
 		VolumeClaims: []string{"data-0", "p-scratch"},
 		Needs:        []model.Why{model.WhyMatchFields},
 	})
 	plain := decodePod(read[corev1.Pod](t, `
-metadata: {annotations: {controller.kubernetes.io/pod-deletion-cost: much}, ownerReferences: [{apiVersion: batch/v1, kind: DaemonSet, name: d, uid: u}]}
+metadata: {labels: {pod-template-generation: "3"}, annotations: {controller.kubernetes.io/pod-deletion-cost: much}, ownerReferences: [{apiVersion: batch/v1, kind: DaemonSet, name: d, uid: u}]}
 status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]}
 `))
-	same(t, "plain pod", plain, model.Pod{GraceSeconds: 30, Requests: model.Resources{Pods: 1}})
+	same(t, "plain pod", plain, model.Pod{Labels: map[string]string{"pod-template-generation": "3"}, GraceSeconds: 30, Requests: model.Resources{Pods: 1}})
+}
+
+// What ends of a StatefulSet comes back; an owner of another group that is called the same means nothing.
+func TestDecodePodOfAStatefulSet(t *testing.T) {
+	for group, want := range map[string]bool{"apps/v1": true, "apps.kruise.io/v1beta1": false} {
+		got := decodePod(read[corev1.Pod](t, `
+metadata: {deletionTimestamp: "2026-05-01T12:01:30Z", ownerReferences: [{apiVersion: `+group+`, kind: StatefulSet, name: db, uid: u}]}
+`))
+		if got.StatefulSet != want || got.Reschedulable() != want {
+			t.Errorf("%s: a StatefulSet's %v, needs a place %v", group, got.StatefulSet, got.Reschedulable())
+		}
+	}
 }
 
 func TestDecodeDaemon(t *testing.T) {
 	got := decodeDaemon(read[appsv1.DaemonSet](t, `
-metadata: {namespace: kube-system, name: cilium}
+metadata: {namespace: kube-system, name: cilium, annotations: {deprecated.daemonset.template.generation: "3"}}
 spec:
   selector: {}
   template:
@@ -242,7 +254,7 @@ spec:
 	}
 	same(t, "daemon", got, model.Daemon{Namespace: "kube-system", Name: "cilium", Pod: model.Pod{
 		Namespace: "kube-system", Name: "cilium", Labels: map[string]string{"app": "cilium"}, GraceSeconds: 30,
-		Requests: model.Resources{CPU: 50, Memory: 64 << 20, Pods: 1}, Critical: true, DaemonSet: true,
+		Requests: model.Resources{CPU: 50, Memory: 64 << 20, Pods: 1}, Critical: true, DaemonSet: true, Revision: "cilium/3",
 		Tolerations: []model.Toleration{
 			{Key: "x", Op: "Exists"},
 			exists("node.kubernetes.io/not-ready", model.NoExecute), exists("node.kubernetes.io/unreachable", model.NoExecute),

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/karpenter/pkg/apis"
+	bufferv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/model"
@@ -173,6 +174,12 @@ func reference(o model.Object) corev1.ObjectReference {
 		return ref("v1", "Node", "", o.Name, o.UID)
 	case model.Pod:
 		return ref("v1", "Pod", o.Namespace, o.Name, o.UID)
+	case model.Overlay:
+		return ref(apis.Group+"/v1alpha1", "NodeOverlay", "", o.Name, o.UID)
+	case model.Buffer:
+		return ref(bufferv1beta1.Group+"/v1beta1", "CapacityBuffer", o.Namespace, o.Name, o.UID)
+	case model.Unserved:
+		return ref("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", o.Resource, "")
 	case model.Daemon:
 		return ref(appsv1.SchemeGroupVersion.String(), "DaemonSet", o.Namespace, o.Name, "")
 	case model.PDB:

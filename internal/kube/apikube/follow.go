@@ -14,6 +14,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,8 @@ type kind struct {
 	decode func(f *following, o client.Object) model.Object
 	// key is the noun of which only the key is set, to say that it is gone.
 	key func(name cache.ObjectName) model.Object
+	// optional, when set, is a kind that only a feature needs: as long as the API server does not serve it, that feature waits.
+	optional *schema.GroupVersionResource
 }
 
 // api is how the API knows a kind.
@@ -125,8 +128,8 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 	sink.Begin()
 	var running sync.WaitGroup
 	for _, k := range list {
-		r := cache.NewReflectorWithOptions(s.listWatch(f, k), &row{}, newTold(f, k),
-			cache.ReflectorOptions{Name: "karpenter", TypeDescription: k.name})
+		t := newTold(f, k)
+		r := cache.NewReflectorWithOptions(s.listWatch(t), &row{}, t, cache.ReflectorOptions{Name: "karpenter", TypeDescription: k.name})
 		running.Go(func() { r.RunWithContext(ctx) })
 	}
 	running.Wait()
@@ -138,19 +141,20 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 
 // listWatch reads one kind. Lists are consistent, never from a cache that may be behind: what a list does not show, the
 // sink forgets.
-func (s *Store) listWatch(f *following, k kind) *cache.ListWatch {
+func (s *Store) listWatch(t *told) *cache.ListWatch {
+	f, k := t.f, t.kind
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if o.ResourceVersion == "0" {
 				o.ResourceVersion, o.ResourceVersionMatch = "", ""
 			}
 			out, err := s.list(ctx, f, k, o)
-			f.result(ctx, k.name, err)
+			t.result(ctx, err)
 			return out, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			w, err := s.client.Watch(ctx, k.list(), &client.ListOptions{Raw: &o})
-			f.result(ctx, k.name, err)
+			w, err := s.watch(ctx, k, o)
+			t.result(ctx, err)
 			if err != nil {
 				return nil, err
 			}
@@ -159,20 +163,34 @@ func (s *Store) listWatch(f *following, k kind) *cache.ListWatch {
 	}
 }
 
+func (s *Store) watch(ctx context.Context, k kind, o metav1.ListOptions) (watch.Interface, error) {
+	if c, ok := s.custom(k.object); ok {
+		return c.watch(ctx, o)
+	}
+	return s.client.Watch(ctx, k.list(), &client.ListOptions{Raw: &o})
+}
+
 // result counts failures in a row, and ends the Follow when trying on makes no sense: we may not, there is no such kind, or
-// it has failed too often.
-func (f *following) result(ctx context.Context, name string, err error) {
+// it has failed too often. An optional kind that is not there, or that we may not read, ends nothing: the reflector tries on, with pauses
+// that grow to half a minute.
+func (t *told) result(ctx context.Context, err error) {
+	f, name := t.f, t.kind.name
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
 		f.failures[name] = 0
+		t.served()
 		return
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	f.failures[name]++
 	code := codeOf(err)
+	if t.kind.optional != nil && (code == kube.Denied || code == kube.NotFound) {
+		t.unserved(err)
+		return
+	}
+	f.failures[name]++
 	if code == kube.Denied || code == kube.NotFound || f.failures[name] >= FollowFailures {
 		f.end(wrap(err, "%s", name))
 	}
@@ -180,10 +198,13 @@ func (f *following) result(ctx context.Context, name string, err error) {
 
 // told is the reflector's store for one kind: it tells the sink and keeps only keys, to say what a new list lacks.
 type told struct {
-	f      *following
-	kind   kind
-	keys   map[cache.ObjectName]bool // guarded by f.mu
-	listed bool
+	f    *following
+	kind kind
+
+	// f.mu guards the fields below.
+	keys   map[cache.ObjectName]bool
+	listed bool   // a first list came, or there is none to wait for
+	absent string // what was told of why the API server does not serve the kind
 }
 
 func newTold(f *following, k kind) *told {
@@ -235,6 +256,13 @@ func (t *told) Replace(list []any, _ string) error {
 		}
 		t.tell(r, false)
 	}
+	t.lost(old)
+	t.arrived()
+	return nil
+}
+
+// lost tells that those of old that are no longer among the keys are gone. f.mu is held.
+func (t *told) lost(old map[cache.ObjectName]bool) {
 	var lost []cache.ObjectName
 	for key := range maps.Keys(old) {
 		if !t.keys[key] {
@@ -247,11 +275,39 @@ func (t *told) Replace(list []any, _ string) error {
 	for _, key := range lost {
 		t.f.sink.Apply(model.Change{Object: t.kind.key(key), Gone: true})
 	}
-	if !t.listed {
-		t.listed = true
-		if t.f.waiting--; t.f.waiting == 0 {
-			t.f.sink.Synced()
-		}
+}
+
+// arrived notes the first list. f.mu is held.
+func (t *told) arrived() {
+	if t.listed {
+		return
 	}
-	return nil
+	t.listed = true
+	if t.f.waiting--; t.f.waiting == 0 {
+		t.f.sink.Synced()
+	}
+}
+
+// unserved tells that there is nothing to be told of the kind for now, so that nobody waits for it. Objects go with their CRD; what we
+// may no longer read stays as it was told last. f.mu is held.
+func (t *told) unserved(err error) {
+	if why := err.Error(); why != t.absent {
+		t.absent = why
+		gvr := t.kind.optional
+		t.f.sink.Apply(model.Change{Object: model.Unserved{Resource: gvr.GroupResource().String(), Version: gvr.Version, Message: why}})
+	}
+	if codeOf(err) == kube.NotFound {
+		old := t.keys
+		t.keys = map[cache.ObjectName]bool{}
+		t.lost(old)
+	}
+	t.arrived()
+}
+
+// served tells that the kind is there (again). f.mu is held.
+func (t *told) served() {
+	if t.absent != "" {
+		t.absent = ""
+		t.f.sink.Apply(model.Change{Object: model.Unserved{Resource: t.kind.optional.GroupResource().String()}, Gone: true})
+	}
 }

@@ -50,11 +50,12 @@ func (s *shelf[T]) get(key []byte, fresh func() T) T {
 func (n *interner) pod(p *corev1.Pod) model.Pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	tamePod(p)
 	n.key = n.key[:0]
 	n.key.shape(p)
 	out := n.templates.get(n.key, func() model.Pod { return decodeShape(p) })
 	identify(&out, p)
-	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt} {
+	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt, &out.Revision} {
 		if *s != "" {
 			*s = n.words.get(append(n.key[:0], *s...), func() string { return *s })
 		}

@@ -2,6 +2,8 @@ package apikube
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,16 +21,17 @@ type part[O client.Object] struct {
 // patch reads the object, lets each part edit it in turn, and sends what changed and nothing else, if anything did. It
 // sends on the condition that nobody else changed the object since it was read, because lists are replaced whole; otherwise it reads
 // and edits again, at most Attempts times in all. O must come with its name set; when uid is set and the object is another, it
-// is NotFound. A part that was sent stays sent when a later one fails: callers order parts so that this is safe.
+// is NotFound. Pruned comes last, when everything was sent. A part that was sent stays sent when a later one fails: callers order parts so that this is safe.
 func patch[O client.Object](ctx context.Context, s *Store, o O, uid string, parts []part[O]) error {
 	key, kind := client.ObjectKeyFromObject(o), kindOf(o)
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	fresh := false
+	var lost []string
 	for _, p := range parts {
 		for attempt := 1; ; attempt++ {
 			if !fresh {
-				if err := s.client.Get(ctx, key, o); err != nil {
+				if err := s.get(ctx, key, o); err != nil {
 					return wrap(err, "patch %s %s", kind, key.Name)
 				}
 				fresh = true
@@ -36,7 +39,8 @@ func patch[O client.Object](ctx context.Context, s *Store, o O, uid string, part
 			if uid != "" && o.GetUID() != types.UID(uid) {
 				return kube.Errorf(kube.NotFound, "patch %s %s: it is another object of that name", kind, key.Name)
 			}
-			err := send(ctx, s, o, p)
+			fields, err := send(ctx, s, o, p)
+			lost = append(lost, fields...)
 			if err == nil {
 				break // the answer is the object as it is now
 			}
@@ -49,24 +53,41 @@ func patch[O client.Object](ctx context.Context, s *Store, o O, uid string, part
 			}
 		}
 	}
+	if len(lost) > 0 {
+		return &kube.Error{Code: kube.Pruned, Fields: lost, Err: fmt.Errorf("patch %s %s: the API server did not keep %s", kind, key.Name, strings.Join(lost, ", "))}
+	}
 	return nil
 }
 
-// send edits o and sends the difference.
-func send[O client.Object](ctx context.Context, s *Store, o O, p part[O]) error {
+// send edits o and sends the difference. It returns the fields that the API server did not keep.
+func send[O client.Object](ctx context.Context, s *Store, o O, p part[O]) ([]string, error) {
 	base, ok := o.DeepCopyObject().(O)
 	if !ok {
-		return kube.Errorf(kube.Unknown, "a copy of %s is no %[1]s", kindOf(o))
+		return nil, kube.Errorf(kube.Unknown, "a copy of %s is no %[1]s", kindOf(o))
 	}
 	p.edit(o)
 	if data, err := client.MergeFrom(base).Data(o); err != nil || string(data) == "{}" {
-		return err
+		return nil, err
 	}
 	how := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	if p.status {
-		return s.client.Status().Patch(ctx, o, how)
+	if c, ok := s.custom(o); ok {
+		data, err := how.Data(o)
+		if err != nil {
+			return nil, err
+		}
+		return c.patch(ctx, o, data, p.status)
 	}
-	return s.client.Patch(ctx, o, how)
+	if p.status {
+		return nil, s.client.Status().Patch(ctx, o, how)
+	}
+	return nil, s.client.Patch(ctx, o, how)
+}
+
+func (s *Store) get(ctx context.Context, key client.ObjectKey, o client.Object) error {
+	if c, ok := s.custom(o); ok {
+		return c.get(ctx, key, o)
+	}
+	return s.client.Get(ctx, key, o)
 }
 
 // pause waits, unless ctx ends first.

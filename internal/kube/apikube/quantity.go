@@ -51,7 +51,7 @@ func scale(name string) resource.Scale {
 }
 
 func up(q resource.Quantity, s resource.Scale) int64 {
-	switch {
+	switch q = tame(q); {
 	case q.Sign() <= 0:
 		return 0
 	case q.Cmp(*resource.NewScaledQuantity(most, s)) >= 0:
@@ -61,11 +61,21 @@ func up(q resource.Quantity, s resource.Scale) int64 {
 }
 
 func down(q resource.Quantity, s resource.Scale) int64 {
+	q = tame(q)
 	v := up(q, s)
 	if v > 0 && q.Cmp(*resource.NewScaledQuantity(v, s)) < 0 {
 		v--
 	}
 	return v
+}
+
+// byteAmount writes an amount so that it reads back as the same text: in binary units where 1024 divides it, else in decimal ones. A number
+// without a unit reads back as a decimal one, and is then written otherwise: 100000000 as 100M.
+func byteAmount(v int64) resource.Quantity {
+	if v%1024 == 0 {
+		return *resource.NewQuantity(v, resource.BinarySI)
+	}
+	return *resource.NewQuantity(v, resource.DecimalSI)
 }
 
 // list writes resources as the API has them; columns that are zero are left out.
@@ -77,7 +87,7 @@ func list(r model.Resources) corev1.ResourceList {
 		case model.ResourceCPU:
 			out[corev1.ResourceCPU] = *resource.NewMilliQuantity(v, resource.DecimalSI)
 		case model.ResourceMemory, model.ResourceEphemeral:
-			out[corev1.ResourceName(name)] = *resource.NewQuantity(v, resource.BinarySI)
+			out[corev1.ResourceName(name)] = byteAmount(v)
 		default:
 			out[corev1.ResourceName(name)] = *resource.NewQuantity(v, resource.DecimalSI)
 		}

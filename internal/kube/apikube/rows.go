@@ -2,8 +2,10 @@ package apikube
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,7 +44,7 @@ func (l *rowList) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// newRow decodes an object. Of one that is gone, and of a bookmark, only who it is counts.
+// newRow decodes an object. Of one that is gone, only who it is counts.
 func (f *following) newRow(k kind, o client.Object) *row {
 	return &row{
 		ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), ResourceVersion: o.GetResourceVersion()},
@@ -50,8 +52,28 @@ func (f *following) newRow(k kind, o client.Object) *row {
 	}
 }
 
+// textRow is newRow for a custom resource, which stands alone: what of it cannot be read is told with it.
+func (f *following) textRow(k kind, t *written) (*row, error) {
+	o, ok := k.object.DeepCopyObject().(client.Object)
+	if !ok {
+		return nil, kube.Errorf(kube.Unknown, "a copy of %s is no object", k.name)
+	}
+	unreadable, err := readLeniently(t.Raw, o)
+	if err != nil {
+		return nil, kube.Errorf(kube.Unknown, "%s: %w", k.name, err)
+	}
+	r := f.newRow(k, o)
+	if unreadable != "" {
+		r.noun = model.Aside(r.noun, unreadable)
+	}
+	return r, nil
+}
+
 // list reads a page and decodes it.
 func (s *Store) list(ctx context.Context, f *following, k kind, o metav1.ListOptions) (runtime.Object, error) {
+	if c, ok := s.custom(k.object); ok {
+		return c.rows(ctx, f, k, o)
+	}
 	page := k.list()
 	if err := s.client.List(ctx, page, &client.ListOptions{Raw: &o, Limit: o.Limit, Continue: o.Continue}); err != nil {
 		return nil, err
@@ -68,6 +90,23 @@ func (s *Store) list(ctx context.Context, f *following, k kind, o metav1.ListOpt
 		return nil
 	})
 	return out, err
+}
+
+// rows is list for a custom resource.
+func (c custom) rows(ctx context.Context, f *following, k kind, o metav1.ListOptions) (runtime.Object, error) {
+	out := &rowList{}
+	var failed error
+	meta, err := c.list(ctx, o, func(t *written) {
+		r, err := f.textRow(k, t)
+		if failed == nil {
+			failed = err
+		}
+		out.Items = append(out.Items, r)
+	})
+	if out.ListMeta = meta; err != nil {
+		return nil, err
+	}
+	return out, failed
 }
 
 // decodingWatch decodes what a watch gives. Its goroutine ends with the watch below it, or with Stop.
@@ -87,12 +126,8 @@ func newDecodingWatch(below watch.Interface, f *following, k kind) *decodingWatc
 func (w *decodingWatch) run(f *following, k kind) {
 	defer close(w.out)
 	for e := range w.below.ResultChan() {
-		if o, ok := e.Object.(client.Object); ok && e.Type != watch.Error {
-			if e.Type == watch.Bookmark {
-				e.Object = &row{ObjectMeta: metav1.ObjectMeta{ResourceVersion: o.GetResourceVersion(), Annotations: o.GetAnnotations()}}
-			} else {
-				e.Object = f.newRow(k, o)
-			}
+		if e.Type != watch.Error {
+			e = f.decoded(k, e)
 		}
 		select {
 		case w.out <- e:
@@ -100,6 +135,36 @@ func (w *decodingWatch) run(f *following, k kind) {
 			return
 		}
 	}
+}
+
+// decoded returns the event with a row in place of what the watch gave.
+func (f *following) decoded(k kind, e watch.Event) watch.Event {
+	switch o := e.Object.(type) {
+	case client.Object:
+		if e.Type == watch.Bookmark {
+			e.Object = bookmark(o)
+		} else {
+			e.Object = f.newRow(k, o)
+		}
+	case *written:
+		if e.Type == watch.Bookmark {
+			var head metav1.PartialObjectMetadata
+			_ = json.Unmarshal(o.Raw, &head) // a bookmark that says nothing is passed over
+			e.Object = bookmark(&head)
+			return e
+		}
+		r, err := f.textRow(k, o)
+		if err != nil {
+			status := apierrors.NewInternalError(err).Status()
+			return watch.Event{Type: watch.Error, Object: &status} // lists anew
+		}
+		e.Object = r
+	}
+	return e
+}
+
+func bookmark(o client.Object) *row {
+	return &row{ObjectMeta: metav1.ObjectMeta{ResourceVersion: o.GetResourceVersion(), Annotations: o.GetAnnotations()}}
 }
 
 // Stop implements watch.Interface.

@@ -5,20 +5,20 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
 )
 
 // A bootstrap token is a secret of a fixed type and name; the format is Kubernetes' own. Labels and annotation say that
-// it is ours and whose it is, so that after a crash at any line it can be found and removed.
+// it is ours and whose it is; the chart's admission policy goes by type, name and label. We create such secrets and delete
+// them, and never read one: whoever can read secrets in kube-system is the cluster's administrator.
 const (
 	labelToken      = "karpenter.azure.com/bootstrap-token" // "true"
 	labelTokenClaim = "karpenter.azure.com/nodeclaim-uid"
@@ -32,52 +32,97 @@ const (
 	idLength, secretLength = 6, 16
 	alphabet               = "abcdefghijklmnopqrstuvwxyz0123456789"
 
-	// tokenNames bounds how many ids are tried when those of other claims are the same: 36^6 ids make even one rare.
-	tokenNames = 4
-	// tokenPage bounds one page of the list of tokens.
-	tokenPage = 500
+	// tokenNames bounds how many ids are tried for one claim. Ids of other claims are rarely the same (36^6); what uses them up
+	// is a process that dies again and again between making a token and launching, within the five minutes that a launch has.
+	tokenNames = 8
+	// tokenMargin is how much less than the policy's limit we ask for, because our clock may be ahead of the API server's.
+	tokenMargin = time.Minute
+	// tokenSlack is how much earlier than asked for a remembered token may end and still be given.
+	tokenSlack = 5 * time.Minute
+	// tokensKept bounds how many tokens are remembered: more machines than can be joining at a time.
+	tokensKept = 20_000
 )
 
-// Token implements kube.Store. The id follows from the claim's UID, so that two of us cannot make two; the secret is
-// random. A token that is about to expire is given until Until; if that is refused, one that is still good is returned.
+// A madeToken is what this process remembers of a token.
+type madeToken struct {
+	n       int // which of the claim's ids it has
+	text    string
+	expires time.Time
+}
+
+// tokenMemory is where the secret halves live: here and in the machine's custom data. It may be lost at any time: then the
+// claim gets another token beside the first, which stays good until it expires.
+type tokenMemory struct {
+	mu sync.Mutex // guards the field below
+	by map[string]madeToken
+}
+
+func (m *tokenMemory) get(uid string) (madeToken, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t, ok := m.by[uid]
+	return t, ok
+}
+
+func (m *tokenMemory) drop(uid string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.by, uid)
+}
+
+// keep remembers t. Expired ones go when there are too many; if that is not enough, nothing more is remembered.
+func (m *tokenMemory) keep(uid string, t madeToken, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by == nil {
+		m.by = map[string]madeToken{}
+	}
+	if len(m.by) >= tokensKept {
+		for k, old := range m.by {
+			if old.expires.Before(now) {
+				delete(m.by, k)
+			}
+		}
+	}
+	if _, known := m.by[uid]; known || len(m.by) < tokensKept {
+		m.by[uid] = t
+	}
+}
+
+// Token implements kube.Store. Ids follow from the claim's UID, so that a process that remembers nothing can delete what an
+// earlier one made; secrets are random. An id that is taken is passed over, whoever made it: its secret cannot be known.
 func (s *Store) Token(ctx context.Context, r kube.TokenRequest) (string, error) {
 	if r.ClaimUID == "" {
 		return "", kube.Errorf(kube.Invalid, "token for claim %q: it has no UID", r.Claim)
 	}
+	now := time.Now()
+	if last := now.Add(kube.TokenLife - tokenMargin); r.Until.After(last) {
+		r.Until = last
+	}
+	if t, ok := s.tokens.get(r.ClaimUID); ok && !t.expires.Before(r.Until.Add(-tokenSlack)) {
+		return t.text, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	for n := range tokenNames {
-		var found corev1.Secret
-		id := tokenIDFor(r.ClaimUID, n)
-		err := s.client.Get(ctx, client.ObjectKey{Namespace: s.opt.SystemNamespace, Name: tokenPrefix + id}, &found)
-		if apierrors.IsNotFound(err) {
-			var made *corev1.Secret
-			if made, err = s.makeToken(ctx, id, r); err == nil {
-				return text(made), nil
-			}
-			if apierrors.IsAlreadyExists(err) { // the other one of us was faster
-				err = s.client.Get(ctx, client.ObjectKeyFromObject(made), &found)
-			}
+		text, err := s.makeToken(ctx, tokenIDFor(r.ClaimUID, n), r)
+		if apierrors.IsAlreadyExists(err) {
+			continue
 		}
 		if err != nil {
 			return "", wrap(err, "token for claim %s", r.Claim)
 		}
-		if found.Labels[labelTokenClaim] != r.ClaimUID {
-			continue // someone else's id: try the next
-		}
-		return text(&found), wrap(s.renew(ctx, &found, r.Until), "token for claim %s", r.Claim)
+		s.tokens.keep(r.ClaimUID, madeToken{n: n, text: text, expires: r.Until}, now)
+		return text, nil
 	}
-	return "", kube.Errorf(kube.Conflict, "token for claim %s: %d ids are taken by others", r.Claim, tokenNames)
+	return "", kube.Errorf(kube.Conflict, "token for claim %s: all %d ids that it may have are taken; the first frees within %s",
+		r.Claim, tokenNames, kube.TokenLife)
 }
 
-func text(secret *corev1.Secret) string {
-	return string(secret.Data[tokenID]) + "." + string(secret.Data[tokenSecret])
-}
-
-func (s *Store) makeToken(ctx context.Context, id string, r kube.TokenRequest) (*corev1.Secret, error) {
+func (s *Store) makeToken(ctx context.Context, id string, r kube.TokenRequest) (string, error) {
 	secret, err := randomText(s.opt.Random, secretLength)
 	if err != nil {
-		return nil, fmt.Errorf("read randomness: %w", err)
+		return "", fmt.Errorf("read randomness: %w", err)
 	}
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -88,7 +133,7 @@ func (s *Store) makeToken(ctx context.Context, id string, r kube.TokenRequest) (
 		Type: corev1.SecretTypeBootstrapToken,
 		Data: map[string][]byte{
 			tokenID: []byte(id), tokenSecret: []byte(secret),
-			tokenExpiry:                      expiry(r.Until),
+			tokenExpiry:                      []byte(r.Until.UTC().Format(time.RFC3339)),
 			"usage-bootstrap-authentication": []byte("true"),
 			"description":                    []byte("Lets the machine of NodeClaim " + r.Claim + " join. Made by Karpenter."),
 		},
@@ -96,73 +141,36 @@ func (s *Store) makeToken(ctx context.Context, id string, r kube.TokenRequest) (
 	if len(s.opt.TokenGroups) > 0 {
 		out.Data["auth-extra-groups"] = []byte(strings.Join(s.opt.TokenGroups, ","))
 	}
-	return out, s.client.Create(ctx, out)
+	return id + "." + secret, s.client.Create(ctx, out)
 }
 
-func expiry(t time.Time) []byte { return []byte(t.UTC().Format(time.RFC3339)) }
-
-// renew moves the expiry later, never earlier.
-func (s *Store) renew(ctx context.Context, secret *corev1.Secret, until time.Time) error {
-	has, err := time.Parse(time.RFC3339, string(secret.Data[tokenExpiry]))
-	if err == nil && !until.Truncate(time.Second).After(has) {
-		return nil
-	}
-	base := secret.DeepCopy()
-	secret.Data[tokenExpiry] = expiry(until)
-	patchErr := s.client.Patch(ctx, secret, client.MergeFrom(base))
-	if err == nil && codeOf(patchErr) == kube.Denied && time.Until(has) > time.Minute {
-		return nil // not renewed, but good for now
-	}
-	return patchErr
-}
-
-// DropToken implements kube.Store.
+// DropToken implements kube.Store. It deletes by name and cannot look first, so it relies on the policy to refuse what is
+// not ours. A process that did not make the token goes through the claim's ids until one is free. Without the right to
+// delete, which the chart gives only together with the policy, tokens are left to expire.
 func (s *Store) DropToken(ctx context.Context, claimUID string) error {
 	if claimUID == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
+	made, known := s.tokens.get(claimUID)
 	for n := range tokenNames {
-		key := client.ObjectKey{Namespace: s.opt.SystemNamespace, Name: tokenPrefix + tokenIDFor(claimUID, n)}
-		var found corev1.Secret
-		err := s.client.Get(ctx, key, &found)
-		if apierrors.IsNotFound(err) {
-			return nil // ids are tried in order: there is none further on either
+		if known && n > made.n {
+			break
 		}
-		if err != nil {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.opt.SystemNamespace, Name: tokenPrefix + tokenIDFor(claimUID, n)}}
+		err := s.client.Delete(ctx, secret)
+		switch code := codeOf(err); {
+		case err == nil, code == kube.NotFound && known, code == kube.Invalid: // the policy says Invalid: someone else's
+			continue
+		case code == kube.NotFound, code == kube.Denied:
+		default:
 			return wrap(err, "drop token of claim uid %s", claimUID)
 		}
-		if found.Labels[labelTokenClaim] != claimUID {
-			continue
-		}
-		err = s.client.Delete(ctx, &found, client.Preconditions{UID: &found.UID})
-		return wrap(client.IgnoreNotFound(err), "drop token of claim uid %s", claimUID)
+		break
 	}
+	s.tokens.drop(claimUID)
 	return nil
-}
-
-// Tokens implements kube.Store.
-func (s *Store) Tokens(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
-	defer cancel()
-	var out []string
-	page := metav1.PartialObjectMetadataList{}
-	page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	for {
-		err := s.client.List(ctx, &page, client.InNamespace(s.opt.SystemNamespace), client.HasLabels{labelTokenClaim},
-			client.MatchingLabels{labelToken: "true"}, client.Limit(tokenPage), client.Continue(page.Continue))
-		if err != nil {
-			return nil, wrap(err, "list tokens")
-		}
-		for i := range page.Items {
-			out = append(out, page.Items[i].Labels[labelTokenClaim])
-		}
-		if page.Continue == "" {
-			slices.Sort(out)
-			return slices.Compact(out), nil
-		}
-	}
 }
 
 // tokenIDFor derives the n-th id to try from the claim's UID.

@@ -2,6 +2,7 @@ package memkube
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
 )
@@ -24,7 +25,6 @@ const (
 	OpNominate    Op = "nominate"
 	OpToken       Op = "token"
 	OpDropToken   Op = "drop-token"
-	OpTokens      Op = "tokens"
 	OpCluster     Op = "cluster"
 )
 
@@ -41,6 +41,7 @@ func (s *Store) do(ctx context.Context, op Op, call func() error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.calls[op]++
 	if s.down {
 		return kube.Errorf(kube.Unavailable, "%s: the API server does not answer", op)
 	}
@@ -104,4 +105,30 @@ func (s *Store) HoldWatch(held bool) {
 			f.nudge()
 		}
 	}
+}
+
+// Prune makes the CRDs older than we are: from now on they do not know these fields, status.nodes of pools and status.imageID of claims,
+// and drop them from what is written. Without fields, the CRDs know everything again.
+func (s *Store) Prune(fields ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pruning = map[string]bool{}
+	for _, f := range fields {
+		s.pruning[f] = true
+	}
+}
+
+// prunedIf is the answer to a write that named the field, if it was.
+func (s *Store) prunedIf(named bool, what, field string) error {
+	if !named || !s.pruning[field] {
+		return nil
+	}
+	return &kube.Error{Code: kube.Pruned, Fields: []string{field}, Err: fmt.Errorf("patch %s: the API server did not keep %s", what, field)}
+}
+
+// Calls is how often a method was called.
+func (s *Store) Calls(op Op) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[op]
 }

@@ -40,8 +40,9 @@ type Store struct {
 
 	extras
 
-	nodeOwner map[string]string // node name → UID of the claim that owns it
-	tokens    map[string]token  // by claim UID
+	nodeOwner map[string]string  // node name → UID of the claim that owns it
+	tokens    map[string][]token // by claim UID, in the order in which they were made
+	made      map[string]token   // what the process that uses this store remembers; Forget empties it
 	cluster   model.Cluster
 	said      []Said
 
@@ -49,8 +50,11 @@ type Store struct {
 	lastUID   int
 
 	faults map[Op][]fault
-	down   bool
-	held   bool
+	calls  map[Op]int // how often each was called
+	// pruning are the fields that the CRDs do not know; see Prune.
+	pruning map[string]bool
+	down    bool
+	held    bool
 }
 
 var _ kube.Store = (*Store)(nil)
@@ -69,8 +73,8 @@ func New() *Store {
 		volumeClaims: map[string]model.VolumeClaim{}, volumes: map[string]model.PersistentVolume{},
 		storageClasses: map[string]model.StorageClass{}, csiNodes: map[string]model.CSINode{},
 		extras:    newExtras(),
-		nodeOwner: map[string]string{}, tokens: map[string]token{},
-		followers: map[*follower]bool{}, faults: map[Op][]fault{},
+		nodeOwner: map[string]string{}, tokens: map[string][]token{}, made: map[string]token{},
+		followers: map[*follower]bool{}, faults: map[Op][]fault{}, calls: map[Op]int{},
 		cluster: model.Cluster{
 			Endpoint: "https://cluster.test:443",
 			CA:       []byte("-----BEGIN CERTIFICATE-----\n"),
@@ -134,7 +138,9 @@ func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) 
 		c.Labels, c.Annotations = merged(c.Labels, p.Labels), merged(c.Annotations, p.Annotations)
 		c.ProviderID = or(p.ProviderID, c.ProviderID)
 		c.NodeName = or(p.NodeName, c.NodeName)
-		c.ImageID = or(p.ImageID, c.ImageID)
+		if !s.pruning["status.imageID"] {
+			c.ImageID = or(p.ImageID, c.ImageID)
+		}
 		if p.Capacity != nil {
 			c.Capacity = *p.Capacity
 		}
@@ -145,7 +151,7 @@ func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) 
 			c.LastPodEvent = p.LastPodEvent.UTC().Truncate(time.Second)
 		}
 		s.storeClaim(c)
-		return nil
+		return s.prunedIf(p.ImageID != "", "claim "+name, "status.imageID")
 	})
 }
 
@@ -249,11 +255,11 @@ func (s *Store) PatchPool(ctx context.Context, name string, p kube.PoolPatch) er
 		if p.Resources != nil {
 			pool.StatusResources = *p.Resources
 		}
-		if p.Nodes != nil {
+		if p.Nodes != nil && !s.pruning["status.nodes"] {
 			pool.StatusNodes = *p.Nodes
 		}
 		keep(s, s.pools, pool)
-		return nil
+		return s.prunedIf(p.Nodes != nil, "pool "+name, "status.nodes")
 	})
 }
 
@@ -290,24 +296,26 @@ func (s *Store) storeClass(c model.Class) {
 	s.tell(model.Change{Object: model.Class{Ref: c.Ref}, Gone: true})
 }
 
-// Token implements kube.Store. The token is a function of the claim's UID.
+// Token implements kube.Store. The token is a function of the claim's UID and of how many tokens the claim has already.
 func (s *Store) Token(ctx context.Context, r kube.TokenRequest) (string, error) {
 	var out string
 	err := s.do(ctx, OpToken, func() error {
 		if r.ClaimUID == "" {
 			return kube.Errorf(kube.Invalid, "token for claim %q: no UID", r.Claim)
 		}
-		s.expireTokens()
-		t, ok := s.tokens[r.ClaimUID]
-		if !ok {
-			sum := sha256.Sum256([]byte(r.ClaimUID))
+		now := time.Now()
+		s.expireTokens(now)
+		if last := now.Add(kube.TokenLife); r.Until.After(last) {
+			r.Until = last
+		}
+		t, ok := s.made[r.ClaimUID]
+		if !ok || t.until.Before(r.Until) {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", r.ClaimUID, len(s.tokens[r.ClaimUID])))
 			text := hex.EncodeToString(sum[:])
-			t = token{id: text[:6], secret: text[6:22]}
+			t = token{id: text[:6], secret: text[6:22], until: r.Until}
+			s.tokens[r.ClaimUID] = append(s.tokens[r.ClaimUID], t)
+			s.made[r.ClaimUID] = t
 		}
-		if r.Until.After(t.until) {
-			t.until = r.Until
-		}
-		s.tokens[r.ClaimUID] = t
 		out = t.id + "." + t.secret
 		return nil
 	})
@@ -315,9 +323,10 @@ func (s *Store) Token(ctx context.Context, r kube.TokenRequest) (string, error) 
 }
 
 // expireTokens does what the cluster's token cleaner does.
-func (s *Store) expireTokens() {
-	for uid, t := range s.tokens {
-		if !t.until.After(time.Now()) {
+func (s *Store) expireTokens(now time.Time) {
+	for uid, all := range s.tokens {
+		all = slices.DeleteFunc(all, func(t token) bool { return !t.until.After(now) })
+		if s.tokens[uid] = all; len(all) == 0 {
 			delete(s.tokens, uid)
 		}
 	}
@@ -325,18 +334,32 @@ func (s *Store) expireTokens() {
 
 // DropToken implements kube.Store.
 func (s *Store) DropToken(ctx context.Context, claimUID string) error {
-	return s.do(ctx, OpDropToken, func() error { delete(s.tokens, claimUID); return nil })
-}
-
-// Tokens implements kube.Store.
-func (s *Store) Tokens(ctx context.Context) ([]string, error) {
-	var out []string
-	err := s.do(ctx, OpTokens, func() error {
-		s.expireTokens()
-		out = sorted(s.tokens)
+	return s.do(ctx, OpDropToken, func() error {
+		delete(s.tokens, claimUID)
+		delete(s.made, claimUID)
 		return nil
 	})
-	return out, err
+}
+
+// Tokens lists what machines may join with, by claim UID.
+func (s *Store) Tokens() map[string][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expireTokens(time.Now())
+	out := map[string][]string{}
+	for uid, all := range s.tokens {
+		for _, t := range all {
+			out[uid] = append(out[uid], t.id+"."+t.secret)
+		}
+	}
+	return out
+}
+
+// Forget makes the store that of a new process, which remembers nothing.
+func (s *Store) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.made)
 }
 
 // Cluster implements kube.Store.

@@ -56,6 +56,13 @@ func (e exam) DeletePod(_ *testing.T, name string) {
 	e.s.EndPod(model.PodKey{Namespace: "default", Name: name})
 }
 
+func (e exam) Tokens(*testing.T) map[string][]string { return e.s.Tokens() }
+
+func (e exam) Another(*testing.T) kube.Store {
+	e.s.Forget()
+	return e.s
+}
+
 func (e exam) Put(_ *testing.T, o model.Object) { e.s.Put(o) }
 
 func (e exam) Remove(_ *testing.T, o model.Object) { e.s.Remove(o) }

@@ -243,55 +243,6 @@ func classStatus(t *testing.T, w World) {
 	see(t, b.p, before, func(c model.Class) bool { return len(c.Finalizers) == 0 && len(c.Images) == 1 })
 }
 
-func tokens(t *testing.T, w World) {
-	s, ctx := w.Store(), t.Context()
-	ask := func(until time.Duration) string {
-		t.Helper()
-		token, err := s.Token(ctx, kube.TokenRequest{Claim: "c", ClaimUID: "uid-1", Until: time.Now().Add(until)})
-		must(t, err)
-		return token
-	}
-	token := ask(time.Hour)
-	id, secret, ok := strings.Cut(token, ".")
-	if !ok || len(id) != 6 || len(secret) != 16 || strings.Trim(id+secret, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-		t.Errorf("%d characters are no bootstrap token", len(token))
-	}
-	if ask(time.Hour) != token || ask(2*time.Hour) != token || ask(time.Minute) != token {
-		t.Error("asked again, the token is another")
-	}
-	list, err := s.Tokens(ctx)
-	must(t, err)
-	if !slices.Equal(list, []string{"uid-1"}) {
-		t.Errorf("tokens %v, want uid-1", list)
-	}
-	for range 2 { // nothing to drop is fine
-		must(t, s.DropToken(ctx, "uid-1"))
-	}
-	list, err = s.Tokens(ctx)
-	must(t, err)
-	if len(list) != 0 {
-		t.Errorf("tokens %v after the only one was dropped", list)
-	}
-}
-
-func tokensDiffer(t *testing.T, w World) {
-	s := w.Store()
-	seen, want := map[string]bool{}, []string{}
-	for i := range 5 {
-		uid := fmt.Sprintf("uid-%d", i)
-		token, err := s.Token(t.Context(), kube.TokenRequest{Claim: fmt.Sprintf("c-%d", i), ClaimUID: uid, Until: time.Now().Add(time.Hour)})
-		must(t, err)
-		seen[token], want = true, append(want, uid)
-	}
-	list, err := s.Tokens(t.Context())
-	must(t, err)
-	if len(seen) != 5 || !slices.Equal(sortedKeys(list), want) {
-		t.Errorf("%d different tokens, listed %v", len(seen), list)
-	}
-	_, err = s.Token(t.Context(), kube.TokenRequest{Claim: "c", Until: time.Now().Add(time.Hour)})
-	code(t, err, kube.Invalid)
-}
-
 func followAgain(t *testing.T, w World) {
 	s, p := w.Store(), newPicture()
 	class := w.PutClass(t, "exam")

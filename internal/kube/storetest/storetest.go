@@ -39,6 +39,10 @@ type World interface {
 	PutTemplate(t *testing.T, x model.Template)
 	// PutBuffer creates a buffer in namespace "default"; all of its spec counts.
 	PutBuffer(t *testing.T, b model.Buffer)
+	// Tokens lists the bootstrap tokens, "id.secret", that the cluster takes now, by the UID of the claim they were made for.
+	Tokens(t *testing.T) map[string][]string
+	// Another is the store of a process that started later and remembers nothing.
+	Another(t *testing.T) kube.Store
 	// DeletePod takes a pod away at once.
 	DeletePod(t *testing.T, name string)
 	// Put creates a namespace, volume claim, volume, storage class or CSI node. A claim that names a volume which names the
@@ -78,7 +82,9 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"force asks no budget", force},
 		{"a pod of another UID is not removed", removeWrongUID},
 		{"a node is nominated for a waiting pod", nominate},
-		{"a token is made once, listed and dropped", tokens},
+		{"a token is made once and dropped", tokens},
+		{"a token ends within half an hour", tokenLife},
+		{"a process that remembers nothing makes another token, and drops both", tokenAnew},
 		{"tokens of different claims differ", tokensDiffer},
 		{"storage, drivers and namespaces are told", storageIsTold},
 		{"a claim is told as bound once it is", boundClaim},

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/karpenter-aks/karpenter/lab/arm"
 	"github.com/karpenter-aks/karpenter/plane/assemble"
 )
 
@@ -46,9 +48,25 @@ func knobsCommand(dir *string) *cobra.Command {
 				return err
 			},
 		},
+		&cobra.Command{
+			Use:   "list",
+			Short: "Print the name of every knob, what it takes and what it does",
+			Args:  cobra.NoArgs,
+			RunE:  func(cmd *cobra.Command, _ []string) error { return knobTable(cmd.OutOrStdout()) },
+		},
 		setKnobsCommand(dir),
 	)
 	return c
+}
+
+// knobTable prints one line per knob. It needs no lab that runs.
+func knobTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tTAKES\tUNSET\tEFFECT")
+	for _, k := range arm.KnobTable() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", k.Name, k.Range, k.Unset, k.Effect)
+	}
+	return t.Flush()
 }
 
 func setKnobsCommand(dir *string) *cobra.Command {
@@ -59,7 +77,7 @@ func setKnobsCommand(dir *string) *cobra.Command {
 		Long: `Turn knobs.
 
 With NAME=VALUE, only the named knobs change; the value is YAML, and an empty one turns the knob back. With --file, the
-file replaces all knobs.`,
+file replaces all knobs. "knobs list" prints every name.`,
 		Example: `  karpenter-lab knobs set createTime=5s throttle.every=3
   karpenter-lab knobs set 'capacity=[{size: Standard_D2s_v5, limit: 0}]'
   karpenter-lab knobs set capacity=

@@ -101,16 +101,25 @@ func kind(typ string) string {
 }
 
 func evictCommand(dir *string) *cobra.Command {
+	return machineCommand(dir, "evict", "Let the simulated Azure take a spot machine back, after the usual notice")
+}
+
+func deallocateCommand(dir *string) *cobra.Command {
+	return machineCommand(dir, "deallocate", "Switch a machine off, as somebody with the portal may: it is there, and runs no more")
+}
+
+// machineCommand does something to one machine of the simulated Azure.
+func machineCommand(dir *string, verb, short string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "evict VM",
-		Short: "Let the simulated Azure take a spot machine back, after the usual notice",
+		Use:   verb + " VM",
+		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := assemble.Load(*dir)
 			if err != nil {
 				return err
 			}
-			_, err = s.Ask(cmd.Context(), http.MethodPost, "/lab/evict?vm="+url.QueryEscape(args[0]), nil)
+			_, err = s.Ask(cmd.Context(), http.MethodPost, "/lab/"+verb+"?vm="+url.QueryEscape(args[0]), nil)
 			return err
 		},
 	}

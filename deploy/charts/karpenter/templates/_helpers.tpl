@@ -80,6 +80,8 @@ annotations:
   "LOG_OUTPUT_PATHS" (join "," .Values.logOutputPaths)
   "LOG_ERROR_OUTPUT_PATHS" (join "," .Values.logErrorOutputPaths)
   "METRICS_PORT" (toString .Values.controller.metrics.port)
+  "METRICS_SECURE" (ternary "true" "" .Values.controller.metrics.secure)
+  "METRICS_CERT_PATH" (ternary "/var/run/karpenter/metrics-cert" "" (and .Values.controller.metrics.secure (ne .Values.controller.metrics.certSecretName "")))
   "HEALTH_PROBE_PORT" (toString .Values.controller.healthProbe.port)
   "KARPENTER_SERVICE" (include "karpenter.fullname" .)
   "BATCH_MAX_DURATION" $s.batchMaxDuration
@@ -93,6 +95,9 @@ annotations:
   "IGNORE_DRA_REQUESTS" (toString $s.ignoreDRARequests)
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" (ternary "true" "" $s.disableClusterStateObservability)
   "FEATURE_GATES" (join "," $gates)
+  "BOOTSTRAP_TOKEN_EXTRA_GROUPS" (join "," $s.bootstrapTokenExtraGroups)
+  "NETWORK_INTERFACES" $a.networkInterfaces
+  "MACHINE_CREATE" $a.machineCreate
   "AZURE_SUBSCRIPTION_ID" $a.subscriptionID
   "LOCATION" $a.location
   "AZURE_NODE_RESOURCE_GROUP" $a.nodeResourceGroup
@@ -116,6 +121,29 @@ annotations:
 {{- $_ := set $out "NETWORK_PLUGIN_MODE" $a.networkPluginMode -}}
 {{- $_ := set $out "NETWORK_DATAPLANE" $a.networkDataplane -}}
 {{- toJson $out -}}
+{{- end -}}
+
+{{/* The value of a setting that may also come from controller.env, which wins: pass root and the environment's name. */}}
+{{- define "karpenter.setting" -}}
+{{- $all := include "karpenter.settings" .root | fromJson -}}
+{{- $name := .name -}}
+{{- range .root.Values.controller.env }}{{- if eq .name $name }}{{- $_ := set $all $name (default "" .value) }}{{- end }}{{- end -}}
+{{- default "" (get $all $name) -}}
+{{- end -}}
+
+{{/* The groups that bootstrap tokens give beside system:bootstrappers, as the controller writes them. */}}
+{{- define "karpenter.tokenGroups" -}}
+{{- $out := list -}}
+{{- range splitList "," (include "karpenter.setting" (dict "root" . "name" "BOOTSTRAP_TOKEN_EXTRA_GROUPS")) }}
+{{- with trim . }}{{- $out = append $out . }}{{- end }}
+{{- end -}}
+{{- join "," $out -}}
+{{- end -}}
+
+{{/* "true" unless the feature gate NominatedNodes, which is on by default, is switched off. */}}
+{{- define "karpenter.nominates" -}}
+{{- $gates := include "karpenter.setting" (dict "root" . "name" "FEATURE_GATES") | nospace | lower -}}
+{{- if not (has "nominatednodes=false" (splitList "," $gates)) }}true{{- end -}}
 {{- end -}}
 
 {{/* Fails with everything that is missing. A value may come from settings or from controller.env; what comes from

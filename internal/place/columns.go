@@ -1,0 +1,137 @@
+package place
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/pack"
+)
+
+// Bounds of column generation.
+const (
+	maxRows    = 256       // sizes of pods that are told apart
+	maxShare   = 16        // pods per machine, on average: where there are more, pods are as good as sand
+	columnWork = 1_500_000 // steps of pack
+	// workAsStep: so many of them are as much work as one of ours.
+	workAsStep = 4
+)
+
+// columns packs by column generation over whole pods: prices of amounts do not see which pods fill a machine up. It begins with the machines of
+// the best draft so far. nil where there is nothing to win: next to the bound, with too many sizes, or with so many pods on each machine that it
+// hardly matters which they are.
+func (p *packer) columns(want []int, best *draft, bound int64) *draft {
+	total := 0
+	for _, n := range want {
+		total += n
+	}
+	if best.missed > 0 || total > maxShare*len(best.bins) || best.price <= bound+bound/closeEnough {
+		return nil
+	}
+	k := p.newColumns(want)
+	if len(k.in.Items) < 2 || len(k.in.Items) > maxRows {
+		return nil
+	}
+	for _, b := range best.bins {
+		k.in.Start = append(k.in.Start, pack.Pattern{Bin: b.choice, Loads: k.loads(b), Times: 1})
+	}
+	got := pack.Pack(k.in)
+	p.steps -= got.Spent / workAsStep
+	worth := make([]int64, len(want))
+	for g, i := range k.item {
+		worth[g] = max(1, int64(1024*got.Worth[i]))
+	}
+	d, left, limits := &draft{}, slices.Clone(want), p.remaining(nil)
+	for _, x := range got.Patterns {
+		c := &p.choices[x.Bin]
+		for range limits[c.seller].times(c.cost, x.Times) {
+			d.bins = append(d.bins, k.bin(x, left))
+			limits[c.seller].take(c.cost, 1)
+		}
+	}
+	if slices.Max(left) > 0 { // the work was spent, or a limit
+		q := *p
+		q.limits, q.cut = limits, false
+		rest := q.fill(left, worth)
+		if more, _ := q.learned(left, learn); more.better(rest) {
+			rest = more
+		}
+		p.steps = q.steps
+		d.bins = append(d.bins, rest.bins...)
+	}
+	p.settle(d, want)
+	return p.frugally(polish, func(q *packer) *draft { return q.improve(d, want, worth) })
+}
+
+// columnar says which groups are which items: pods of one size that suit the same machines and are not tied to others are the same item.
+type columnar struct {
+	in     pack.Input
+	item   []int   // per group
+	groups [][]int // per item
+}
+
+func (p *packer) newColumns(want []int) *columnar {
+	k := &columnar{in: pack.Input{Steps: min(columnWork, p.steps*workAsStep)}, item: make([]int, len(want))}
+	at := map[string]int{}
+	var text []byte
+	for g, n := range want {
+		if n == 0 {
+			continue
+		}
+		text = binary.AppendUvarint(text[:0], uint64(p.kind[g]))
+		for _, v := range p.sizes[g] {
+			text = binary.AppendVarint(text, v)
+		}
+		i, known := at[string(text)]
+		if tied := len(p.ties[g]) > 0; !known || tied {
+			i = len(k.in.Items)
+			if !tied {
+				at[string(text)] = i
+			}
+			x := pack.Item{Size: p.sizes[g], Kind: p.kind[g]}
+			for _, t := range p.ties[g] {
+				x.Ties = append(x.Ties, pack.Tie{Count: t.at, Adds: t.adds, Limit: t.limit})
+			}
+			k.in.Items, k.groups = append(k.in.Items, x), append(k.groups, nil)
+		}
+		k.item[g] = i
+		k.in.Items[i].Count += n
+		k.groups[i] = append(k.groups[i], g)
+	}
+	for ci := range p.choices {
+		c := &p.choices[ci]
+		k.in.Bins = append(k.in.Bins, pack.Bin{Room: c.room, Price: max(c.price, 1), Takes: c.takes})
+	}
+	return k
+}
+
+// loads is what a machine has, in items.
+func (k *columnar) loads(b bin) []pack.Load {
+	var out []pack.Load
+	for _, l := range b.loads {
+		i := k.item[l.group]
+		at := slices.IndexFunc(out, func(o pack.Load) bool { return o.Item == i })
+		if at < 0 {
+			at = len(out)
+			out = append(out, pack.Load{Item: i})
+		}
+		out[at].N += l.n
+	}
+	return out
+}
+
+// bin is one machine of a pattern, and takes its pods out of left.
+func (k *columnar) bin(x pack.Pattern, left []int) bin {
+	b := bin{choice: x.Bin}
+	for _, l := range x.Loads {
+		waiting := l.N
+		for _, g := range k.groups[l.Item] {
+			if n := min(waiting, left[g]); n > 0 {
+				b.loads = append(b.loads, load{g, n})
+				left[g] -= n
+				waiting -= n
+			}
+		}
+	}
+	slices.SortFunc(b.loads, func(a, b load) int { return a.group - b.group })
+	return b
+}

@@ -1,0 +1,262 @@
+package place
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// bulk is how many amounts, cpu and memory, make a machine large: what else it has matters to few pods.
+const bulk = 2
+
+// companies finds, for choices of one seller and flavour, who else holds what they are filled with.
+type companies struct {
+	s *seller
+	// peers are those first that take least of the limits.
+	peers   []peer
+	circles map[string]*circle
+	// What the one being worked on is.
+	lossy      []mate
+	room, over vec
+	left, more vec
+	cost       vec
+	takes      set
+	items      []int
+}
+
+// peer is offerings that are alike but for their price and their values; the cheapest comes first.
+type peer struct {
+	items  []int
+	room   vec
+	mask   set // the forms that it accepts
+	circle *circle
+}
+
+// circle is who may join peers that accept certain forms, by place: those that accept all of these, and those that accept some.
+type circle struct{ all, some []int }
+
+// mate is a peer that may join, by place, and the part of the machine that is lost if it does.
+type mate struct {
+	at   int
+	loss float64
+}
+
+// companies sorts the offerings that are accepted by somebody.
+func (s *seller) companies(masks []set) *companies {
+	x := &companies{s: s, circles: map[string]*circle{}}
+	t := s.variety()
+	at := map[string]int{}
+	var text []byte
+	for i, m := range masks {
+		if m == nil {
+			continue
+		}
+		text = text[:0]
+		for _, amounts := range []vec{s.room[i], s.taken[i], s.cost[i]} {
+			for _, v := range amounts {
+				text = binary.AppendVarint(text, v)
+			}
+		}
+		for _, w := range m {
+			text = binary.LittleEndian.AppendUint64(text, w)
+		}
+		n, known := at[string(text)]
+		if !known {
+			at[string(text)] = len(x.peers)
+			x.peers = append(x.peers, peer{items: []int{i}, room: s.room[i], mask: m})
+			continue
+		}
+		p := &x.peers[n]
+		if last := p.items[len(p.items)-1]; !t.same(i, last) && (s.shelf.items[i].typ != s.shelf.items[last].typ || !slices.ContainsFunc(p.items, func(j int) bool { return t.same(i, j) })) {
+			p.items = append(p.items, i)
+		}
+	}
+	slices.SortStableFunc(x.peers, func(a, b peer) int { return slices.Compare(s.cost[a.items[0]], s.cost[b.items[0]]) })
+	return x
+}
+
+// inCompany is kinds of a seller with minValues: what each offering may be filled with, such that enough other offerings hold it too: once
+// with an eye on all amounts, and once on the bulk where that may be had for less.
+func (s *seller) inCompany(like choice, masks []set) []choice {
+	x := s.companies(masks)
+	var out []choice
+	for n := range x.peers {
+		p := &x.peers[n]
+		beaten := func(o choice) bool {
+			return o.room.covers(p.room) && p.mask.within(o.takes) && s.cost[p.items[0]].covers(o.cost) && o.price <= int64(s.shelf.items[p.items[0]].o.Price)
+		}
+		if slices.ContainsFunc(out[max(0, len(out)-lookBack):], beaten) {
+			continue
+		}
+		for _, most := range []int{len(p.room), bulk} {
+			c, ok := x.diverse(n, like, most)
+			if ok {
+				out = append(out, c)
+			}
+			if ok && slices.Equal(c.room, p.room) && slices.Equal(c.cost, s.cost[p.items[0]]) && p.mask.within(c.takes) {
+				break // nothing was lost
+			}
+		}
+	}
+	return out
+}
+
+// circleOf lists who may join a peer.
+func (x *companies) circleOf(p *peer) *circle {
+	if p.circle != nil {
+		return p.circle
+	}
+	var text []byte
+	for _, w := range p.mask {
+		text = binary.LittleEndian.AppendUint64(text, w)
+	}
+	c := x.circles[string(text)]
+	if c == nil {
+		c = &circle{}
+		x.circles[string(text)] = c
+		for at := range x.peers {
+			switch m := x.peers[at].mask; {
+			case p.mask.within(m):
+				c.all = append(c.all, at)
+			case p.mask.meets(m):
+				c.some = append(c.some, at)
+			}
+		}
+	}
+	p.circle = c
+	return c
+}
+
+// diverse shrinks what machines of the peer may be filled with until enough other offerings hold it too to meet minValues: the
+// room is what the smallest of a company of offerings leaves beside the most that daemons take on any of them, only groups
+// that all accept count, and the limits must bear the largest. Those join first that lose least of the amounts, of which the first most are looked
+// at. It is false when no company is enough. O(peers + company × log peers).
+func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
+	p := &x.peers[n]
+	s, t, first := x.s, x.s.variety(), p.items[0]
+	x.room, x.over, x.cost = append(x.room[:0], p.room...), append(x.over[:0], s.taken[first]...), append(x.cost[:0], s.cost[first]...)
+	x.items = append(x.items[:0], first)
+	x.takes = p.mask
+	t.add(first)
+	near := x.circleOf(p)
+	s.setup += 1 + (len(near.all)+len(near.some))/peersAsOne
+	own, _ := slices.BinarySearch(near.all, n)
+	x.lossy = x.lossy[:0]
+	for _, part := range [][]int{near.all[own:], near.all[:own]} { // what comes after it is as large for the most part: nothing is lost
+		for _, at := range part {
+			if t.full() {
+				break
+			}
+			if loss := p.loss(&x.peers[at], most); loss > 0 {
+				x.lossy = append(x.lossy, mate{at, loss})
+			} else {
+				x.join(t, at)
+			}
+		}
+	}
+	for _, from := range [][]int{nil, near.some} {
+		if t.full() {
+			break
+		}
+		for _, at := range from {
+			x.lossy = append(x.lossy, mate{at, p.loss(&x.peers[at], most) + float64(p.mask.lacks(x.peers[at].mask))})
+		}
+		x.lossy = slices.DeleteFunc(x.lossy, func(m mate) bool { return !slices.ContainsFunc(x.peers[m.at].items, t.brings) })
+		for n := len(x.lossy)/2 - 1; n >= 0; n-- {
+			sink(x.lossy, n)
+		}
+		for len(x.lossy) > 0 && !t.full() {
+			x.join(t, x.lossy[0].at)
+			last := len(x.lossy) - 1
+			x.lossy[0] = x.lossy[last]
+			x.lossy = x.lossy[:last]
+			sink(x.lossy, 0)
+		}
+	}
+	if !t.full() || x.takes.first() < 0 || !s.left.covers(x.cost) {
+		return c, false
+	}
+	c.item = slices.Min(x.items)
+	c.price, c.takes, c.room, c.cost, c.company = int64(s.shelf.items[c.item].o.Price), x.takes, p.room, s.cost[first], slices.Clone(x.items)
+	if !slices.Equal(x.room, c.room) {
+		c.room = x.room.clone()
+	}
+	if !slices.Equal(x.cost, c.cost) {
+		c.cost = x.cost.clone()
+	}
+	return c, true
+}
+
+// loss is the part of a machine that is lost when others join: of the amount of which most is.
+func (p *peer) loss(o *peer, most int) float64 {
+	loss := 0.0
+	for r, v := range p.room[:most] {
+		if other := o.room[r]; other < v && v > 0 {
+			loss = max(loss, 1-float64(other)/float64(v))
+		}
+	}
+	return loss
+}
+
+// join lets the offerings of a peer join that bring values, unless nothing would be left for pods beside the most that daemons take on any.
+func (x *companies) join(t *variety, at int) {
+	s, o := x.s, &x.peers[at]
+	first := slices.IndexFunc(o.items, t.brings)
+	if first < 0 {
+		return
+	}
+	if s.light {
+		for r, v := range o.room {
+			x.room[r] = min(x.room[r], v)
+		}
+	} else if !x.shrink(o.room, s.taken[o.items[0]]) {
+		return
+	}
+	if !x.takes.within(o.mask) {
+		x.takes = x.takes.and(o.mask)
+	}
+	for r, v := range s.cost[o.items[0]] {
+		x.cost[r] = max(x.cost[r], v)
+	}
+	for _, i := range o.items[first:] {
+		if t.brings(i) {
+			t.add(i)
+			x.items = append(x.items, i)
+		}
+	}
+}
+
+// shrink makes the room what is left beside the most that daemons take when machines with this much room and these daemons join. It is
+// false, and nothing has changed, when nothing would be left.
+func (x *companies) shrink(room, taken vec) bool {
+	x.left, x.more = append(x.left[:0], x.room...), append(x.more[:0], x.over...)
+	for r := range x.room {
+		x.more[r] = max(x.over[r], taken[r])
+		x.left[r] = min(x.room[r]+x.over[r], room[r]+taken[r]) - x.more[r]
+		if x.left[r] < 0 {
+			return false
+		}
+	}
+	copy(x.room, x.left)
+	copy(x.over, x.more)
+	return true
+}
+
+// sink moves the entry at n down a heap until nobody below it comes before it: those that lose least come first.
+func sink(heap []mate, n int) {
+	before := func(a, b mate) bool { return cmp.Or(cmp.Compare(a.loss, b.loss), cmp.Compare(a.at, b.at)) < 0 }
+	for {
+		child := 2*n + 1
+		if child >= len(heap) {
+			return
+		}
+		if child+1 < len(heap) && before(heap[child+1], heap[child]) {
+			child++
+		}
+		if !before(heap[child], heap[n]) {
+			return
+		}
+		heap[n], heap[child] = heap[child], heap[n]
+		n = child
+	}
+}

@@ -1,0 +1,70 @@
+package place
+
+import "slices"
+
+// finder finds who is looked for without asking everybody: groups by the terms that pick them, and bundles by whose pods are in them: who
+// follows a follower finds it there, whoever came first.
+type finder struct {
+	groups  map[*term][]*group
+	bundles map[*group][]int
+	known   int // so many bundles are in
+}
+
+// whom lists the groups, in order, whose pods g has to share a machine with. O(groups) once, then O(those that its first term picks).
+func (d *decision) whom(g *group) []*group {
+	x := &d.found
+	if x.groups == nil {
+		x.groups = map[*term][]*group{}
+		for _, o := range d.groups {
+			for _, t := range o.matches {
+				x.groups[t] = append(x.groups[t], o)
+			}
+		}
+	}
+	if len(g.near.terms) == 0 {
+		return d.groups
+	}
+	return x.groups[g.near.terms[0]]
+}
+
+// sharing lists the bundles, in order, that pods of the groups are in.
+func (d *decision) sharing(groups []*group) []*bundle {
+	x := &d.found
+	if x.known > len(d.bundles) || x.bundles == nil {
+		x.bundles, x.known = map[*group][]int{}, 0
+	}
+	for ; x.known < len(d.bundles); x.known++ {
+		b := d.bundles[x.known]
+		b.at = x.known
+		for i, m := range b.members {
+			if !b.has(m.g, i) {
+				x.bundles[m.g] = append(x.bundles[m.g], b.at)
+			}
+		}
+	}
+	var at []int
+	for _, o := range groups {
+		at = append(at, x.bundles[o]...)
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	out := make([]*bundle, len(at))
+	for i, n := range at {
+		out[i] = d.bundles[n]
+	}
+	return out
+}
+
+// has reports whether pods of the group are among the first n members.
+func (b *bundle) has(g *group, n int) bool {
+	return slices.ContainsFunc(b.members[:n], func(m member) bool { return m.g == g })
+}
+
+// join adds pods to a bundle, of which the finder may know already.
+func (d *decision) join(b *bundle, m member) {
+	x := &d.found
+	if b.at < min(x.known, len(d.bundles)) && d.bundles[b.at] == b && !b.has(m.g, len(b.members)) {
+		x.bundles[m.g] = append(x.bundles[m.g], b.at)
+	}
+	b.members = append(b.members, m)
+}

@@ -1,0 +1,230 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// AnnotationFirst on a claim names the offering that a launch asks for first, of those of one price, as its key reads: the plan
+// chose it for the sake of spread that is not required, or so that not all spot machines are of one kind.
+const AnnotationFirst = "karpenter.azure.com/preferred-offering"
+
+// onePrice: offerings at most one part in so many dearer than the cheapest cost the same. What is closer is one price told twice, rounded
+// to the hour or converted from a currency; what is farther apart is a price, and choosing by it is not steering's business.
+const onePrice = 10_000
+
+// samePrice reports whether p is the price of the cheapest, or so little above that it makes no difference.
+func samePrice(p, cheapest model.Price) bool { return p-cheapest <= cheapest/onePrice }
+
+// steering chooses, for every machine that may be one of several offerings of one price, which of them is asked for first. Every option is sound,
+// so it only matters to wishes and to risk: pods that would rather be spread get the domain that has the fewest of them, and spot
+// machines the spot pool (size and zone) that has the fewest machines. Such a pool is taken back as a whole. On demand nothing
+// but wishes is looked at. Cost: O(running pods + purchases × offerings of one price), once per plan.
+type steering struct {
+	d     *decision
+	terms map[*term]bool // what soft spread counts
+	pools map[model.OfferingKey]int
+	zones map[string]int // spot machines
+	lists map[turned][]Option
+}
+
+// turned is a list of options with another one first.
+type turned struct {
+	list  *Option
+	first int
+}
+
+// steered is the plan, of each machine the option first that is to be asked for first.
+func (d *decision) steered() Plan {
+	d.steer()
+	return d.plan
+}
+
+func (d *decision) steer() {
+	s := &steering{d: d, terms: map[*term]bool{}, pools: map[model.OfferingKey]int{}, zones: map[string]int{}, lists: map[turned][]Option{}}
+	open, any := make([]bool, len(d.plan.Buy)), false
+	for i := range d.plan.Buy {
+		b := &d.plan.Buy[i]
+		soft := d.in.Preferences != Ignore && s.soft(&d.made[i])
+		open[i] = alternatives(b.Options) > 1 && (soft || b.Options[0].Key.CapacityType == model.Spot)
+		any = any || open[i]
+	}
+	if !any {
+		return
+	}
+	s.look()
+	for i, b := range d.plan.Buy {
+		if !open[i] {
+			s.note(i, b.Options[0].Key)
+		}
+	}
+	for i := range d.plan.Buy {
+		b := &d.plan.Buy[i]
+		if !open[i] {
+			continue
+		}
+		best := s.best(i, b.Options[:alternatives(b.Options)])
+		d.plan.Price += b.Options[best].Price - b.Options[0].Price
+		b.Options, b.Chosen = s.reordered(b.Options, best), true
+		s.note(i, b.Options[0].Key)
+	}
+}
+
+// alternatives counts the options at the head that cost what the first costs and are sold in the same way.
+func alternatives(list []Option) int {
+	n := 0
+	for n < len(list) && samePrice(list[n].Price, list[0].Price) && list[n].Key.CapacityType == list[0].Key.CapacityType &&
+		outsideZones(list[n].Key.Zone) == outsideZones(list[0].Key.Zone) {
+		n++
+	}
+	return n
+}
+
+// soft interns what pods of the machine would rather be spread by, and reports whether there is anything.
+func (s *steering) soft(m *made) bool {
+	t, any := s.d.topo, false
+	for _, l := range m.loads {
+		p := l.g.first()
+		for _, c := range p.Spread {
+			if k := t.key(c.Key); !c.Hard && l.n > 0 && k != host {
+				s.terms[t.intern(k, []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "steer")] = true
+				any = true
+			}
+		}
+	}
+	return any
+}
+
+// look counts the machines and pods that are there.
+func (s *steering) look() {
+	d := s.d
+	at := map[string]map[string]string{}
+	for i := range d.in.World.Nodes {
+		n := &d.in.World.Nodes[i]
+		at[n.Name] = n.Labels
+		s.machine(n.Labels)
+	}
+	for i := range d.in.World.Claims {
+		if c := &d.in.World.Claims[i]; c.NodeName == "" && !c.Deleting() {
+			s.machine(c.Labels)
+		}
+	}
+	if len(s.terms) == 0 {
+		return
+	}
+	placing := d.placing()
+	for i := range d.in.World.Pods {
+		p := &d.in.World.Pods[i]
+		if p.Node == "" || p.Terminal || p.Deleting() || placing[p.Key()] {
+			continue
+		}
+		for _, x := range d.topo.matching(p.Namespace, p.Labels) {
+			if v, ok := at[p.Node][d.topo.keys[x.key]]; ok && s.terms[x] {
+				x.matched.add(d.topo.dom(x.key, v), 1)
+			}
+		}
+	}
+	for _, seat := range d.seats {
+		if seat.slot >= 0 {
+			s.pods(seat.g, seat.n, func(key int) int32 { return d.topo.spots[d.slots[seat.slot].spot].doms[key] })
+		}
+	}
+}
+
+// machine counts a machine that is there, or on its way, if it is a spot machine.
+func (s *steering) machine(labels map[string]string) {
+	k := model.OfferingKey{Type: labels[model.LabelInstanceType], Zone: labels[model.LabelZone], CapacityType: labels[model.LabelCapacityType]}
+	if k.CapacityType == model.Spot {
+		s.pools[k]++
+		s.zones[k.Zone]++
+	}
+}
+
+// pods counts pods that were given a place.
+func (s *steering) pods(g *group, n int, dom func(key int) int32) {
+	if len(s.terms) == 0 || n == 0 {
+		return
+	}
+	for _, x := range s.d.topo.matching(g.first().Namespace, g.first().Labels) {
+		if s.terms[x] {
+			x.matched.add(dom(x.key), int32(n))
+		}
+	}
+}
+
+// note counts a machine of the plan with its pods, as if it was bought as the offering.
+func (s *steering) note(i int, k model.OfferingKey) {
+	if k.CapacityType == model.Spot {
+		s.pools[k]++
+		s.zones[k.Zone]++
+	}
+	for _, l := range s.d.made[i].loads {
+		s.pods(l.g, l.n, func(key int) int32 { return s.domain(i, key, k) })
+	}
+}
+
+// domain is where the machine would be if it was bought as the offering.
+func (s *steering) domain(i, key int, k model.OfferingKey) int32 {
+	t := s.d.topo
+	switch name := t.keys[key]; name {
+	case model.LabelZone:
+		return t.dom(key, k.Zone)
+	case model.LabelInstanceType:
+		return t.dom(key, k.Type)
+	case model.LabelCapacityType:
+		return t.dom(key, k.CapacityType)
+	}
+	return unknown
+}
+
+// best returns the option that is asked for first.
+func (s *steering) best(i int, list []Option) int {
+	best, least := 0, [3]int{}
+	for j, o := range list {
+		score := [3]int{s.crowd(i, o.Key), 0, 0}
+		if o.Key.CapacityType == model.Spot {
+			score[1], score[2] = s.pools[o.Key], s.zones[o.Key.Zone]
+		}
+		if j == 0 || slices.Compare(score[:], least[:]) < 0 {
+			best, least = j, score
+		}
+	}
+	return best
+}
+
+// crowd is how many pods the machine's pods would meet there that they would rather be away from.
+func (s *steering) crowd(i int, k model.OfferingKey) int {
+	t, n := s.d.topo, 0
+	for _, l := range s.d.made[i].loads {
+		p := l.g.first()
+		for _, c := range p.Spread {
+			if key := t.key(c.Key); !c.Hard && key != host && l.n > 0 {
+				x := t.intern(key, []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "steer")
+				n += l.n * int(x.matched.at(s.domain(i, key, k)))
+			}
+		}
+	}
+	return n
+}
+
+// reordered is the list with one option first. Machines that are alike go on sharing lists.
+func (s *steering) reordered(list []Option, first int) []Option {
+	if first == 0 {
+		return list
+	}
+	at := turned{&list[0], first}
+	if s.lists[at] == nil {
+		s.lists[at] = slices.Concat(list[first:first+1], list[:first], list[first+1:])
+	}
+	return s.lists[at]
+}
+
+// firstOf puts the offering first that a claim prefers, if it is among those of one price.
+func firstOf(options []Option, claim model.Claim) []Option {
+	i := slices.IndexFunc(options, func(o Option) bool { return o.Key.String() == claim.Annotations[AnnotationFirst] })
+	if i <= 0 || !samePrice(options[i].Price, options[0].Price) {
+		return options
+	}
+	return slices.Concat(options[i:i+1], options[:i], options[i+1:])
+}

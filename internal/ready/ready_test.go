@@ -1,0 +1,84 @@
+package ready_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/karpenter-aks/karpenter/internal/ready"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Labels and taints become words of a kubelet's command line: what it would not take, or take for more than one word, the
+// pool says itself.
+func TestLabelsAndTaintsThatNoKubeletTakesAreNamed(t *testing.T) {
+	taint := func(k, v string, e model.Effect) model.Pool {
+		return model.Pool{Taints: []model.Taint{{Key: k, Value: v, Effect: e}}}
+	}
+	for _, c := range []struct {
+		pool model.Pool
+		want string // "" = nothing is wrong
+	}{
+		{taint("example.com/a", "v", model.NoSchedule), ""},
+		{taint("a", "", model.NoExecute), ""},
+		{taint("example.com/a", "v --v=9", model.NoSchedule), `taints[0]: "v --v=9" is not a valid taint value`},
+		{taint("example.com/a", "v\nJUNK=", model.NoSchedule), `"v\nJUNK=" is not a valid taint value`},
+		{taint("example.com/a", "v", "Never"), `"Never" is not an effect`},
+		{taint("ex ample/a", "v", model.NoSchedule), `"ex ample/a" has no valid domain`},
+		{model.Pool{StartupTaints: []model.Taint{{Key: "a", Value: "'", Effect: model.NoSchedule}}}, `startupTaints[0]: "'" is not a valid taint value`},
+		{model.Pool{Labels: map[string]string{"example.com/a": "b"}}, ""},
+		{model.Pool{Labels: map[string]string{"exam\"ple/a": "b"}}, "has no valid domain"},
+		{model.Pool{Labels: map[string]string{"a": "b c"}}, `"b c" is not a valid label value`},
+	} {
+		got := ready.Problems(c.pool)
+		if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(p string) bool { return strings.Contains(p, c.want) }) {
+			t.Errorf("%+v: %q, want %q", c.pool, got, c.want)
+		}
+	}
+}
+
+func conditionOf(t *testing.T, list []model.Condition, typ string) model.Condition {
+	t.Helper()
+	c, ok := model.FindCondition(list, typ)
+	if !ok {
+		return model.Condition{}
+	}
+	return c
+}
+
+// A pool whose requirements leave nothing says so and is not ready; one that never was in that state carries no word of it.
+func TestAPoolThatCanBuyNothingIsNotReady(t *testing.T) {
+	class := &model.Class{Conditions: []model.Condition{{Type: model.Ready, Status: model.True, ObservedGeneration: 0}}}
+	p := model.Pool{Generation: 3}
+	fine := ready.Pool(p, class, "")
+	if c := conditionOf(t, fine, model.Ready); c.Status != model.True || len(fine) != 3 {
+		t.Fatalf("%+v", fine)
+	}
+	p.Conditions = ready.Pool(p, class, "the pool's requirement x excludes every offering")
+	found, root := conditionOf(t, p.Conditions, model.InstanceTypesFound), conditionOf(t, p.Conditions, model.Ready)
+	if found.Status != model.False || found.Reason != "NoCompatibleInstanceTypes" || !strings.Contains(found.Message, "requirement x") || found.ObservedGeneration != 3 {
+		t.Errorf("%+v", found)
+	}
+	if root.Status != model.False || !strings.Contains(root.Message, model.InstanceTypesFound) {
+		t.Errorf("%+v", root)
+	}
+	again := ready.Pool(p, class, "")
+	if conditionOf(t, again, model.InstanceTypesFound).Status != model.True || conditionOf(t, again, model.Ready).Status != model.True {
+		t.Errorf("mended: %+v", again)
+	}
+}
+
+// Pools carry which features wait for their CRD, and stay ready.
+func TestPoolsSayWhichFeaturesWait(t *testing.T) {
+	p := model.Pool{Generation: 2}
+	if got := ready.Features(p, nil); got != nil {
+		t.Errorf("all is served: %+v", got)
+	}
+	p.Conditions = ready.Features(p, []model.Unserved{{Resource: "nodeoverlays.karpenter.sh", Version: "v1alpha1"}})
+	if c := conditionOf(t, p.Conditions, model.FeaturesServed); c.Status != model.False || c.Reason != "Unserved" || !strings.Contains(c.Message, "nodeoverlays.karpenter.sh/v1alpha1") {
+		t.Errorf("%+v", c)
+	}
+	if c := conditionOf(t, ready.Features(p, nil), model.FeaturesServed); c.Status != model.True || c.Message != "" {
+		t.Errorf("served again: %+v", c)
+	}
+}
