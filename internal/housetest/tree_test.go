@@ -22,6 +22,7 @@ type source struct {
 	dir     string // package directory, "." for the root
 	test    bool
 	imports []string
+	raw     []byte
 	file    *ast.File
 	fset    *token.FileSet
 }
@@ -45,7 +46,11 @@ func tree(t *testing.T) []source {
 		if !strings.HasSuffix(p, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		raw, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, p, raw, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -54,7 +59,7 @@ func tree(t *testing.T) []source {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		s := source{path: rel, dir: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go"), file: f, fset: fset}
+		s := source{path: rel, dir: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go"), raw: raw, file: f, fset: fset}
 		for _, i := range f.Imports {
 			v, err := strconv.Unquote(i.Path.Value)
 			if err != nil {
