@@ -16,9 +16,9 @@ type verdict struct {
 	why        string
 }
 
-// of returns, by pool, why its requirements leave nothing of its class' catalogue. Pools of a class that is not ready, or of which nothing on
+// of returns, by pool, why its requirements leave nothing, or too little choice, of its class' catalogue. Pools of a class that is not ready, or of which nothing on
 // offer is known, are not judged.
-func (b *barren) of(w model.World) map[string]string {
+func (b *barren) of(w model.World, choice place.MinValues) map[string]string {
 	known, out := map[string]verdict{}, map[string]string{}
 	fresh := map[model.ClassRef][]model.Pool{}
 	for _, p := range w.Pools {
@@ -36,7 +36,7 @@ func (b *barren) of(w model.World) map[string]string {
 		known[p.Name] = v
 	}
 	for class, pools := range fresh {
-		for i, r := range place.Barren(w.Catalogs[class], pools) {
+		for i, r := range place.Barren(w.Catalogs[class], pools, choice) {
 			v := known[pools[i].Name]
 			v.why = r.Detail
 			known[pools[i].Name] = v

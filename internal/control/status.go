@@ -136,7 +136,7 @@ func sameImage(a, b model.Image) bool {
 // pools keeps the status of every pool up to date: what its nodes add up to, whether it may buy, its drift hash.
 func (c *Controller) pools(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
-	barren := c.barren.of(w)
+	barren := c.barren.of(w, c.Settings.MinValues)
 	var next time.Duration
 	for i := range w.Pools {
 		pool := w.Pools[i]

@@ -9,28 +9,72 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Barren says why a pool can never buy anything of a catalogue, sold out or not: its own requirements leave no offering. Why is "" when they
-// leave some, and when the catalogue is empty: then nothing is known. The pools are all of the catalogue's class; one refusal for each,
-// in their order. O(pools × keys² × offerings) at worst, in sets of bits.
-func Barren(cat model.Catalog, pools []model.Pool) []Refusal {
+// Barren says why a pool can never buy anything of a catalogue, sold out or not: its own requirements leave no offering, or, where minValues
+// are a must, too few values of a label. Why is "" when they leave enough, and when the catalogue is empty: then nothing is known. The pools
+// are all of the catalogue's class; one refusal for each, in their order. O(pools × keys² × offerings) at worst, in sets of bits.
+func Barren(cat model.Catalog, pools []model.Pool, choice MinValues) []Refusal {
 	out := make([]Refusal, len(pools))
 	sh := newShelf(cat)
 	if len(sh.items) == 0 {
 		return out
 	}
 	for i, p := range pools {
-		out[i] = sh.barren(p, ownSet(p))
+		out[i] = sh.seller(p).barren(choice)
 	}
 	return out
 }
 
-// barren is the refusal of a pool whose requirements leave nothing of the shelf, with Why "" when they leave something.
-func (s *shelf) barren(p model.Pool, own require.Set) Refusal {
-	if own.Impossible() == "" && s.filter(s.all, own).first() >= 0 {
-		return Refusal{Pool: p.Name}
+// barren is the refusal of a pool that can buy nothing of its shelf, ever; with Why "" when it can.
+func (s *seller) barren(choice MinValues) Refusal {
+	out := Refusal{Pool: s.pool.Name}
+	what := ""
+	if s.base.first() < 0 {
+		out.Why, out.Detail = model.WhyRequirements, s.shelf.blame("the pool's", s.own)
+	} else if choice != BestEffort {
+		if what, out.Detail = s.uniform(); what != "" {
+			out.Why = model.WhyMinValues
+		}
 	}
-	return Refusal{Pool: p.Name, Why: model.WhyRequirements, Detail: s.blame("the pool's", own),
-		Removed: []Removed{{Why: model.WhyRequirements, Offerings: len(s.items)}}}
+	if out.Why != "" {
+		out.Removed = []Removed{{Why: out.Why, What: what, Offerings: len(s.shelf.items)}}
+	}
+	return out
+}
+
+// uniform names the first label of which all offerings that the pool's requirements leave have fewer values than its minValues ask for, and
+// says who leaves so few: the catalogue, or as few of the requirements as do.
+func (s *seller) uniform() (key, text string) {
+	if key, _ = s.lack(s.base); key == "" {
+		return "", ""
+	}
+	var least, n int
+	few := func(q require.Set) bool {
+		t := s.variety()
+		s.shelf.filter(s.shelf.all, q).each(t.add)
+		x := t.keys[slices.IndexFunc(t.keys, func(x numbered) bool { return x.key == key })]
+		if x.n >= x.least {
+			return false
+		}
+		least, n = x.least, x.n
+		return true
+	}
+	guilty := slices.DeleteFunc(slices.Clone(s.own.Keys()), func(k string) bool { return !s.shelf.machine(k) })
+	few(s.own)
+	for _, k := range slices.Clone(guilty) {
+		less := slices.DeleteFunc(slices.Clone(guilty), func(x string) bool { return x == k })
+		if few(s.own.Only(func(k string) bool { return slices.Contains(less, k) })) {
+			guilty = less
+		}
+	}
+	text = fmt.Sprintf("label %s: the pool wants at least %d distinct values to choose from, ", key, least)
+	if len(guilty) == 0 {
+		return key, text + fmt.Sprintf("all offerings have %d%s", n, s.shelf.offered(key))
+	}
+	var named []string
+	for _, k := range guilty {
+		named = append(named, requirement(s.own, k))
+	}
+	return key, text + fmt.Sprintf("%s of all offerings leaves %d", strings.Join(named, " and "), n)
 }
 
 // blame names the requirements of a set that leave no offering: one that does so alone, else two that do so together, else as few as do.

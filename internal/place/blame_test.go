@@ -46,7 +46,7 @@ func TestWhoLeavesNothingIsNamed(t *testing.T) {
 		{[]model.Requirement{in(family, "a", "b", "c", "d", "e", "f", "g", "h")}, "excludes every offering; on offer: D, E"},
 	} {
 		p := model.Pool{Name: "p", Requirements: append(c.reqs, noise...)}
-		got := Barren(stock(), []model.Pool{{Name: "other"}, p})
+		got := Barren(stock(), []model.Pool{{Name: "other"}, p}, Strict)
 		if got[0].Why != "" {
 			t.Errorf("the pool that asks for nothing: %+v", got[0])
 		}
@@ -57,8 +57,39 @@ func TestWhoLeavesNothingIsNamed(t *testing.T) {
 			t.Errorf("%v: names the innocent: %q", c.reqs, got[1].Detail)
 		}
 	}
-	if got := Barren(model.Catalog{}, []model.Pool{{Requirements: []model.Requirement{in(family, "X")}}}); got[0].Why != "" {
+	if got := Barren(model.Catalog{}, []model.Pool{{Requirements: []model.Requirement{in(family, "X")}}}, Strict); got[0].Why != "" {
 		t.Errorf("judged although nothing is known: %+v", got)
+	}
+}
+
+// minValues that all offerings together cannot show are named with whoever leaves so few, where they are a must.
+func TestTooLittleChoiceForEverIsNamed(t *testing.T) {
+	const family = "karpenter.azure.com/sku-family"
+	of := func(key string, least int, values ...string) model.Requirement {
+		r := model.Requirement{Key: key, Op: model.Exists, MinValues: least}
+		if r.Values = values; len(values) > 0 {
+			r.Op = model.In
+		}
+		return r
+	}
+	for _, c := range []struct {
+		reqs []model.Requirement
+		want string // "" = it can buy
+	}{
+		{[]model.Requirement{of(family, 2)}, ""},
+		{[]model.Requirement{of(family, 3)}, "label " + family + ": the pool wants at least 3 distinct values to choose from, all offerings have 2; on offer: D, E"},
+		{[]model.Requirement{of(family, 2, "D", "X"), of(model.LabelOS, 0, "linux")}, "at least 2 distinct values to choose from, " + family + " In [D X] of all offerings leaves 1"},
+		{[]model.Requirement{of(family, 2), of(model.LabelZone, 0, "2"), of(model.LabelOS, 0, "linux")}, "choose from, topology.kubernetes.io/zone In [2] of all offerings leaves 1"},
+		{[]model.Requirement{of("team", 2)}, "label team: the pool wants at least 2 distinct values to choose from, all offerings have 0"},
+	} {
+		p := model.Pool{Name: "p", Requirements: c.reqs}
+		got := Barren(stock(), []model.Pool{p}, Strict)[0]
+		if c.want == "" && got.Why != "" || c.want != "" && (got.Why != model.WhyMinValues || !strings.Contains(got.Detail, c.want)) {
+			t.Errorf("%v: %s %q, want %q", c.reqs, got.Why, got.Detail, c.want)
+		}
+		if got := Barren(stock(), []model.Pool{p}, BestEffort)[0]; got.Why != "" {
+			t.Errorf("%v: refused although minValues are no must: %q", c.reqs, got.Detail)
+		}
 	}
 }
 
@@ -73,7 +104,7 @@ func TestWhatIsNamedIsTheLeast(t *testing.T) {
 			reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{values[i][n/[]int{1, 3, 9, 27}[i]%3]}})
 		}
 		p := model.Pool{Name: "p", Requirements: reqs}
-		r := sh.barren(p, ownSet(p))
+		r := sh.seller(p).barren(Strict)
 		if empty := sh.filter(sh.all, ownSet(p)).first() < 0; empty != (r.Why != "") {
 			t.Fatalf("%v: %+v", reqs, r)
 		}
@@ -86,12 +117,12 @@ func TestWhatIsNamedIsTheLeast(t *testing.T) {
 				named = append(named, q)
 			}
 		}
-		if len(named) == 0 || sh.barren(p, ownSet(model.Pool{Name: "p", Requirements: named})).Why == "" {
+		if len(named) == 0 || sh.seller(model.Pool{Name: "p", Requirements: named}).barren(Strict).Why == "" {
 			t.Errorf("%v: what is named leaves something: %s", reqs, r.Detail)
 		}
 		for i := range named {
 			less := append(append([]model.Requirement{}, named[:i]...), named[i+1:]...)
-			if sh.barren(p, ownSet(model.Pool{Name: "p", Requirements: less})).Why != "" {
+			if sh.seller(model.Pool{Name: "p", Requirements: less}).barren(Strict).Why != "" {
 				t.Errorf("%v: more is named than needed: %s", reqs, r.Detail)
 			}
 		}

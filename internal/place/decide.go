@@ -209,7 +209,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.promote()
 	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)
-	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names)
+	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names, d.in.MinValues)
 	d.forms.sellers = d.sellers
 	d.shape(names, classes)
 	for i, s := range d.slots {

@@ -39,27 +39,19 @@ type seller struct {
 }
 
 // newSellers lists the pools in the order in which they are asked: heavy first, then by name.
-func newSellers(w model.World, crew crew, d dims) []*seller {
+func newSellers(w model.World, crew crew, d dims, choice MinValues) []*seller {
 	shelves := newShelves(w)
 	var out []*seller
 	for _, p := range w.Pools {
 		sh := shelves.of(p.Name, p.Class)
-		s := &seller{pool: p, shelf: sh, own: ownSet(p)}
+		s := sh.seller(p)
 		s.closed = closed(w, p, sh)
-		s.base = sh.filter(sh.all, s.own)
-		if i := s.own.Impossible(); i != "" {
-			s.base = newSet(len(sh.items))
-		}
 		// A pool that is not ready for that very reason says it in the same words.
-		if s.base.first() < 0 && len(sh.items) > 0 && (s.closed.Why == "" || s.closed.Why == model.WhyPoolNotReady && model.IsFalse(p.Conditions, model.InstanceTypesFound)) {
-			s.closed = sh.barren(p, s.own)
-		}
-		for _, k := range s.own.Keys() {
-			if v, _ := s.own.Get(k); v.MinValues() > 0 {
-				s.wanted = append(s.wanted, k)
+		if len(sh.items) > 0 && (s.closed.Why == "" || s.closed.Why == model.WhyPoolNotReady && model.IsFalse(p.Conditions, model.InstanceTypesFound)) {
+			if r := s.barren(choice); r.Why != "" {
+				s.closed = r
 			}
 		}
-		s.choosy = s.wanted
 		if s.closed.Why == "" {
 			s.measure(crew, d)
 			s.meter(&w)
@@ -72,6 +64,21 @@ func newSellers(w model.World, crew crew, d dims) []*seller {
 	for i, s := range out {
 		s.id = i
 	}
+	return out
+}
+
+// seller is the pool with what it may ever buy of the shelf.
+func (s *shelf) seller(p model.Pool) *seller {
+	out := &seller{pool: p, shelf: s, own: ownSet(p)}
+	if out.base = s.filter(s.all, out.own); out.own.Impossible() != "" {
+		out.base = newSet(len(s.items))
+	}
+	for _, k := range out.own.Keys() {
+		if v, _ := out.own.Get(k); v.MinValues() > 0 {
+			out.wanted = append(out.wanted, k)
+		}
+	}
+	out.choosy = out.wanted
 	return out
 }
 

@@ -15,8 +15,8 @@ import (
 )
 
 // Pool returns the conditions of a pool: ValidationSucceeded, NodeClassReady and their sum, Ready. class is nil when the
-// pool's class does not exist. barren says why its requirements leave nothing of all that the cloud sells, "" when they leave something or
-// nobody knows; the condition InstanceTypesFound is there only once they did not, since pools of other installations have none. A pool
+// pool's class does not exist. barren says why its requirements leave nothing, or too little choice, of all that the cloud sells, "" when
+// they leave enough or nobody knows; the condition InstanceTypesFound is there only once they did not, since pools of other installations have none. A pool
 // that can buy nothing is not ready: upstream leaves it ready and skips it when it plans, so that the effect is the same and people see it.
 // Since is left zero.
 func Pool(p model.Pool, class *model.Class, barren string) []model.Condition {

@@ -12,13 +12,23 @@ import (
 
 // A pool whose requirements leave nothing says which, is not ready, and is so again by itself once they are mended; other pools go on.
 func TestAPoolThatCanBuyNothingSaysWhy(t *testing.T) {
+	poolThatCanBuyNothing(t, "node.kubernetes.io/instance-type In [nonsense]",
+		model.Requirement{Key: model.LabelInstanceType, Op: model.In, Values: []string{"nonsense"}})
+}
+
+// So does one whose minValues are more than there will ever be.
+func TestAPoolThatAsksForTooMuchChoiceSaysWhy(t *testing.T) {
+	poolThatCanBuyNothing(t, "label node.kubernetes.io/instance-type: the pool wants at least 50 distinct values to choose from",
+		model.Requirement{Key: model.LabelInstanceType, Op: model.Exists, MinValues: 50})
+}
+
+func poolThatCanBuyNothing(t *testing.T, culprit string, bad model.Requirement) {
 	Run(t, Config{}, func(s *Sim) {
 		s.furnish()
 		p := pool()
 		p.Name, p.UID, p.Weight = "barren", "barren-uid", 50
-		const culprit = "node.kubernetes.io/instance-type In [nonsense]"
 		good := p.Requirements
-		p.Requirements = append(slices.Clone(good), model.Requirement{Key: model.LabelInstanceType, Op: model.In, Values: []string{"nonsense"}})
+		p.Requirements = append(slices.Clone(good), bad)
 		s.Store.Put(p)
 		of := func(typ string) model.Condition {
 			for _, x := range s.Store.Objects().Pools {
