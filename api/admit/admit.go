@@ -32,10 +32,11 @@ import (
 	"github.com/karpenter-aks/karpenter/api/crds"
 )
 
-// Fault is one thing for which an API server would refuse an object.
+// Fault is one thing for which an API server would refuse an object, or with which a controller could not work. Whoever looks at objects
+// before a cluster has them speaks of faults in this type.
 type Fault struct {
-	Field string // spec.template.spec.requirements[0].key; "" = the object as a whole
-	What  string // in the words of the API server
+	Field string // as Kubernetes writes paths: spec.template.spec.requirements[0].key; "" = the object as a whole
+	What  string // of a Server: in the words of the API server
 }
 
 // String is FIELD: WHAT.

@@ -5,27 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
+	"github.com/karpenter-aks/karpenter/api/admit"
 	"github.com/karpenter-aks/karpenter/internal/ready"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// fault is one thing for which an API server would not have taken an object, or a controller not have worked with it.
-type fault struct {
-	field string // as Kubernetes writes paths: spec.template.spec.taints[0].key
-	what  string
-}
-
 // custom says what would come of creating a custom resource: the object as it would be kept, and what is wrong with it. For other
 // kinds it is the object itself.
-func (in *input) custom(object []byte) ([]byte, []fault, error) {
-	created, found, known, err := in.server.Create(object)
+func (in *input) custom(object []byte) ([]byte, []admit.Fault, error) {
+	created, faults, known, err := in.server.Create(object)
 	if !known || err != nil {
 		return object, nil, err
-	}
-	var faults []fault
-	for _, f := range found {
-		faults = append(faults, fault{f.Field, f.What})
 	}
 	if len(faults) > 0 {
 		return object, faults, nil // to be read as far as it can be
@@ -41,29 +31,20 @@ func (in *input) custom(object []byte) ([]byte, []fault, error) {
 	return out, nil, err
 }
 
-// misfits are faults that were found by reading the object.
-func misfits(list []apikube.Fault) []fault {
-	var out []fault
-	for _, f := range list {
-		out = append(out, fault{f.Field, f.What})
-	}
-	return out
-}
-
 // told are faults of objects as deciders see them.
-func told(seen []model.Object) []fault {
-	var out []fault
+func told(seen []model.Object) []admit.Fault {
+	var out []admit.Fault
 	for _, o := range seen {
 		if p, ok := o.(model.Pool); ok {
 			for _, wrong := range ready.Problems(p) {
 				field, what, _ := strings.Cut(wrong, ": ")
 				field, _, _ = strings.Cut(field, " (")
-				out = append(out, fault{field, what})
+				out = append(out, admit.Fault{Field: field, What: what})
 			}
 			continue
 		}
 		for _, wrong := range nonsense(o) {
-			out = append(out, fault{"", wrong})
+			out = append(out, admit.Fault{What: wrong})
 		}
 	}
 	return out
@@ -71,16 +52,16 @@ func told(seen []model.Object) []fault {
 
 // refused says that an object is not as it must be. One that was dumped from a cluster stands there, maybe under other rules than
 // ours: of it this is only noted.
-func (in *input) refused(c chunk, head header, faults []fault) {
+func (in *input) refused(c chunk, head header, faults []admit.Fault) {
 	name := head.Kind + " " + head.Metadata.Name
 	for _, f := range faults {
 		at := func(do string) Problem {
-			return Problem{c.file, in.lineOf(c, steps(f.field)), strings.TrimSuffix(name+": "+f.field, ": ") + ": " + f.what, do}
+			return Problem{c.file, in.lineOf(c, steps(f.Field)), strings.TrimSuffix(name+": "+f.Field, ": ") + ": " + f.What, do}
 		}
 		if head.Metadata.UID == "" {
 			in.bad(at("correct it"))
 		} else {
-			in.refusals.add(head.Kind+" "+index.ReplaceAllString(f.field, ""), func() Problem {
+			in.refusals.add(head.Kind+" "+index.ReplaceAllString(f.Field, ""), func() Problem {
 				return at("the cluster has it, and the API server of this version would refuse it")
 			})
 		}
@@ -88,9 +69,9 @@ func (in *input) refused(c chunk, head header, faults []fault) {
 }
 
 // beside are the faults in lines of which the problems, of the same object, say nothing yet.
-func (in *input) beside(c chunk, problems []Problem, faults []fault) []fault {
-	return slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
-		line := in.lineOf(c, steps(f.field))
+func (in *input) beside(c chunk, problems []Problem, faults []admit.Fault) []admit.Fault {
+	return slices.DeleteFunc(slices.Clone(faults), func(f admit.Fault) bool {
+		line := in.lineOf(c, steps(f.Field))
 		return slices.ContainsFunc(problems, func(p Problem) bool { return p.Line == line })
 	})
 }

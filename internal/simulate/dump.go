@@ -17,6 +17,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/karpenter-aks/karpenter/api/admit"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/manifest"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -300,7 +301,7 @@ func (in *input) object(c chunk, object []byte) {
 // accept checks one object and tells the mirror of it. It reports false when it did not, and has said why.
 func (in *input) accept(c chunk, head header, object []byte) bool {
 	in.mirror.seen = nil
-	faults, err := []fault(nil), error(nil)
+	faults, err := []admit.Fault(nil), error(nil)
 	given := object
 	if isCustom(head.Kind) {
 		if object, faults, err = in.custom(given); err != nil {
@@ -331,7 +332,7 @@ func (in *input) accept(c chunk, head header, object []byte) bool {
 		}
 	}
 	in.unknownFields(c, head, report.Unknown)
-	faults = append(faults, misfits(report.Faults)...)
+	faults = append(faults, report.Faults...)
 	if len(faults) == 0 {
 		faults = told(in.mirror.seen)
 	}

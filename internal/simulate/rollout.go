@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/api/admit"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -25,7 +26,7 @@ type workload struct {
 func (w workload) String() string { return w.header.Kind + " " + w.header.Metadata.Name }
 
 // faults are what is wrong with one of its pods: what the workload's own kind is read for, it is told for already.
-func (w workload) faults(list []apikube.Fault, p model.Pod) []fault {
+func (w workload) faults(list []admit.Fault, p model.Pod) []admit.Fault {
 	out := told([]model.Object{p})
 	if !unread(w.header.Kind) {
 		return out
@@ -34,8 +35,8 @@ func (w workload) faults(list []apikube.Fault, p model.Pod) []fault {
 	if w.header.Kind == "CronJob" {
 		template = "spec.jobTemplate.spec.template."
 	}
-	for _, f := range misfits(list) {
-		out = append(out, fault{template + f.field, f.what})
+	for _, f := range list {
+		out = append(out, admit.Fault{Field: template + f.Field, What: f.What})
 	}
 	return out
 }

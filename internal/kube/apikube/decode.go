@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/karpenter/pkg/apis"
 
+	"github.com/karpenter-aks/karpenter/api/admit"
 	"github.com/karpenter-aks/karpenter/api/azure/v1alpha2"
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
 	"github.com/karpenter-aks/karpenter/internal/kube"
@@ -60,8 +61,8 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 
 // Report is what there is to say about an object that could be read.
 type Report struct {
-	Unknown []string // fields that nobody knows, in words; they have no effect
-	Faults  []Fault  // why no API server would have taken it
+	Unknown []string      // fields that nobody knows, in words; they have no effect
+	Faults  []admit.Fault // why no API server would have taken it
 }
 
 // Check decodes one object, written as JSON, and tells nobody. An error is ErrKind (wrapped) for kinds that no decider looks at.

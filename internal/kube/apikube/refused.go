@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/karpenter-aks/karpenter/api/admit"
 )
 
 // An API server looks at what it is given before a controller sees it; a file did not pass one. Here are those of its rules for its own
@@ -19,21 +21,15 @@ import (
 // name for a resource that no machine has. Custom resources are judged by their CRDs (api/admit).
 // Source: k8s.io/kubernetes, pkg/apis/core/validation, which cannot be imported. The exams ask the original.
 
-// Fault is one thing in an object for which an API server would refuse it, or that no API server minds and that makes no sense.
-type Fault struct {
-	Field string // spec.containers[0].resources.requests[cpu]
-	What  string
-}
-
-// faults gathers what is wrong.
-type faults []Fault
+// faults gathers what is wrong: that for which an API server would refuse an object, and what none minds and makes no sense.
+type faults []admit.Fault
 
 func (f *faults) add(field, format string, args ...any) {
-	*f = append(*f, Fault{field, fmt.Sprintf(format, args...)})
+	*f = append(*f, admit.Fault{Field: field, What: fmt.Sprintf(format, args...)})
 }
 
 // refused lists what is wrong with the object, as one of the API's Go types. O(size of the object).
-func refused(o client.Object) []Fault {
+func refused(o client.Object) []admit.Fault {
 	var f faults
 	switch o := o.(type) {
 	case *corev1.Pod:
