@@ -7,10 +7,9 @@ package cloud
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/coded"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -89,10 +88,10 @@ type Code string
 
 // The codes.
 const (
-	NoCapacity Code = "no-capacity" // the cloud has none left; Error.Scope says of what
-	Quota      Code = "quota"       // we may not have more; Error.Scope says of what
-	Refused    Code = "refused"     // a final no for another reason; Error.Scope says to what
-	Throttled  Code = "throttled"   // too many calls; Error.RetryAfter says when to come back
+	NoCapacity Code = "no-capacity" // the cloud has none left; Extent.Scope says of what
+	Quota      Code = "quota"       // we may not have more; Extent.Scope says of what
+	Refused    Code = "refused"     // a final no for another reason; Extent.Scope says to what
+	Throttled  Code = "throttled"   // too many calls; Extent.RetryAfter says when to come back
 	Invalid    Code = "invalid"     // the order itself is wrong, whatever the offering; asking again won't help
 	Denied     Code = "denied"      // we are not allowed to, whatever the offering
 	NotFound   Code = "not-found"   // there is no such thing (any more)
@@ -122,43 +121,19 @@ type Scope struct {
 	For time.Duration
 }
 
-// Error is a cloud's refusal in our words.
-type Error struct {
-	Code       Code
+// Extent says what a refusal reaches beside the one order.
+type Extent struct {
 	Scope      Scope
 	RetryAfter time.Duration // for Throttled; zero = the caller's own backoff
-	Reason     string        // the cloud's own code, e.g. "SkuNotAvailable"; shown, never acted upon
-	Err        error
 }
 
-// Error prints "no-capacity (SkuNotAvailable): …".
-func (e *Error) Error() string {
-	s := string(e.Code)
-	if e.Reason != "" {
-		s += " (" + e.Reason + ")"
-	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-// Unwrap returns the cloud's own error.
-func (e *Error) Unwrap() error { return e.Err }
+// Error is a cloud's refusal in our words.
+type Error = coded.Error[Code, Extent]
 
 // CodeOf returns the code of err: "" for nil, Unknown for errors that carry none.
-func CodeOf(err error) Code {
-	if err == nil {
-		return ""
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return Unknown
-}
+func CodeOf(err error) Code { return coded.Of[Code, Extent](err, Unknown) }
 
 // Errorf builds an *Error whose text wraps like fmt.Errorf.
 func Errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
+	return coded.Errorf[Code, Extent](code, format, args...)
 }

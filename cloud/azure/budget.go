@@ -71,7 +71,7 @@ func (b *budget) hold(kind string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if d := b.rests[kind].Sub(b.now()); d > 0 {
-		return &cloud.Error{Code: cloud.Throttled, RetryAfter: d, Reason: "Paced", Err: errors.New("few reads are left of Azure's budget, they are spread")}
+		return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: d}, Reason: "Paced", Err: errors.New("few reads are left of Azure's budget, they are spread")}
 	}
 	return nil
 }

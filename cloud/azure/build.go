@@ -32,7 +32,7 @@ func build(o cloud.Order, s SKU, cfg Config, n nodeNetwork) (armcompute.VirtualM
 	image, ok := chooseImage(o.Class.Images, s)
 	if !ok {
 		e := cloud.Errorf(cloud.Refused, "no image of %s boots on size %s", o.Class.Ref, s.Name)
-		e.Scope = sizeForClass(triedFor(o, s))
+		e.More.Scope = sizeForClass(triedFor(o, s))
 		return none, e
 	}
 	data, err := customData(o, s, cfg, n)

@@ -108,7 +108,7 @@ func (f *Fleet) sku(ctx context.Context, name string) (SKU, error) {
 		}
 	}
 	e := cloud.Errorf(cloud.Refused, "size %q is not sold to nodes in %s", name, f.cfg.Location)
-	e.Scope = cloud.Scope{Type: name}
+	e.More.Scope = cloud.Scope{Type: name}
 	return SKU{}, e
 }
 
@@ -147,7 +147,7 @@ func (f *Fleet) look(ctx context.Context, o cloud.Order, name string) (model.Ins
 // missing: nothing that we create can be not found, so the order names something that does not exist.
 func missing(err error) error {
 	if e := asError(err); e.Code == cloud.NotFound {
-		return &cloud.Error{Code: cloud.Invalid, Scope: e.Scope, Reason: e.Reason, Err: e.Err}
+		return &cloud.Error{Code: cloud.Invalid, More: cloud.Extent{Scope: e.More.Scope}, Reason: e.Reason, Err: e.Err}
 	}
 	return err
 }

@@ -226,7 +226,7 @@ func TestQuotaIsRefusedWithItsFamily(t *testing.T) {
 	s.turn(t, func(k *arm.Knobs) { k.Quota = map[string]int{o.Type.Family: 0} })
 	_, err := s.fleet.Launch(t.Context(), o)
 	var e *cloud.Error
-	if !errors.As(err, &e) || e.Code != cloud.Quota || e.Scope.Family != o.Type.Family || e.Scope.MinCPU != 2000 || e.Scope.For != time.Hour {
+	if !errors.As(err, &e) || e.Code != cloud.Quota || e.More.Scope.Family != o.Type.Family || e.More.Scope.MinCPU != 2000 || e.More.Scope.For != time.Hour {
 		t.Fatalf("launch without quota: %v, scope %+v", err, e)
 	}
 	if len(s.left()) != 0 {

@@ -104,8 +104,8 @@ func TestAnswersBecomeCodes(t *testing.T) {
 	} {
 		err := inWords(c.err, tried{})
 		var e *cloud.Error
-		if !errors.As(err, &e) || e.Code != c.code || e.RetryAfter != c.after || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("got %v (come back after %s), want %s, %s, %q", err, e.RetryAfter, c.code, c.after, c.text)
+		if !errors.As(err, &e) || e.Code != c.code || e.More.RetryAfter != c.after || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("got %v (come back after %s), want %s, %s, %q", err, e.More.RetryAfter, c.code, c.after, c.text)
 		}
 	}
 	if inWords(nil, tried{}) != nil {

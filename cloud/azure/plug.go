@@ -127,7 +127,7 @@ func (e *ofCard) Unwrap() error { return e.err }
 func blaming(err, cause error, t tried) error {
 	var c *ofCard
 	if e := asError(err); errors.As(cause, &c) && final(e.Code) {
-		return &cloud.Error{Code: e.Code, Scope: wholeClass(t), Reason: e.Reason, Err: e.Err}
+		return &cloud.Error{Code: e.Code, More: cloud.Extent{Scope: wholeClass(t)}, Reason: e.Reason, Err: e.Err}
 	}
 	return err
 }

@@ -372,7 +372,7 @@ func classifyText(b *strings.Builder, d *datadriven.TestData, words []string) {
 		code, message, _ := strings.Cut(line, ": ")
 		e := classify(code, message, t)
 		fmt.Fprintf(b, "%s: %s", code, e.Code)
-		s := e.Scope
+		s := e.More.Scope
 		for _, f := range []struct{ name, value string }{{"type", s.Type}, {"family", s.Family}, {"zone", s.Zone}, {"capacity-type", s.CapacityType}} {
 			if f.value != "" {
 				fmt.Fprintf(b, " %s=%s", f.name, f.value)

@@ -38,7 +38,7 @@ func TestListsArePacedByTheBudgetThatAzureTells(t *testing.T) {
 	for range 100 {
 		_, err := s.fleet.List(t.Context())
 		var e *cloud.Error
-		if !errors.As(err, &e) || e.Code != cloud.Throttled || e.RetryAfter != 20*time.Second {
+		if !errors.As(err, &e) || e.Code != cloud.Throttled || e.More.RetryAfter != 20*time.Second {
 			t.Fatalf("list again at once: %v, want to be told to wait for 20s", err)
 		}
 	}

@@ -164,7 +164,7 @@ func TestNoRefusalPinsAnOffering(t *testing.T) {
 		if len(m.Blocked(s.clock.Now())) == 0 {
 			r.Fatalf("%s %d (%s) closes nothing: %v", f.Code, f.Status, e.Code, e)
 		}
-		class := e.Code == cloud.Invalid || e.Code == cloud.Denied || e.Scope.All
+		class := e.Code == cloud.Invalid || e.Code == cloud.Denied || e.More.Scope.All
 		if !class && (err != nil || len(tried) != 2 || tried[1].Offering == tried[0].Offering) {
 			r.Fatalf("%s %d (%s): %v after %v, want the next at once", f.Code, f.Status, e.Code, err, tried)
 		}

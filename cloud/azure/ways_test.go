@@ -208,7 +208,7 @@ func TestARefusedInterfaceClosesTheClass(t *testing.T) {
 	s.launch(t, s.order(t, "one"))
 	_, err := s.fleet.Launch(t.Context(), s.order(t, "two"))
 	var e *cloud.Error
-	if !errors.As(err, &e) || e.Code != cloud.Quota || !e.Scope.All || e.Scope.Class != s.class.Ref {
+	if !errors.As(err, &e) || e.Code != cloud.Quota || !e.More.Scope.All || e.More.Scope.Class != s.class.Ref {
 		t.Errorf("a full subnet: %v, %+v", err, e)
 	}
 	if n := s.count(http.MethodPut, "/virtualmachines/aks-two"); n != 0 {

@@ -200,16 +200,16 @@ func classify(code, message string, t tried) *cloud.Error {
 		switch {
 		case t == (tried{}):
 		case r.text == "Family Cores quota":
-			e.Scope = familyQuota(t, message)
+			e.More.Scope = familyQuota(t, message)
 		case r.scope != nil:
-			e.Scope = r.scope(t)
+			e.More.Scope = r.scope(t)
 		}
 		return e
 	}
 	if code != "" {
 		e.Code = cloud.Refused
 		if t != (tried{}) {
-			e.Scope = oneOffering(t)
+			e.More.Scope = oneOffering(t)
 		}
 	}
 	return e
@@ -248,7 +248,7 @@ func inWords(err error, t tried) error {
 	if errors.As(err, &auth) {
 		e := noToken(auth)
 		if e.Code == cloud.Denied && t != (tried{}) {
-			e.Scope = wholeClass(t)
+			e.More.Scope = wholeClass(t)
 		}
 		return e
 	}
@@ -258,10 +258,10 @@ func inWords(err error, t tried) error {
 	}
 	e := classify(r.ErrorCode, messageOf(r), t)
 	if r.StatusCode == http.StatusTooManyRequests {
-		e.Code, e.Scope = cloud.Throttled, cloud.Scope{}
+		e.Code, e.More.Scope = cloud.Throttled, cloud.Scope{}
 	}
 	if e.Code == cloud.Throttled {
-		e.RetryAfter = retryAfter(r.RawResponse)
+		e.More.RetryAfter = retryAfter(r.RawResponse)
 	}
 	if e.Code == cloud.Unknown || e.Code == cloud.Refused && !hasRule(r.ErrorCode, messageOf(r)) {
 		byStatus(e, r.StatusCode, t)
@@ -275,7 +275,7 @@ func noToken(err *azidentity.AuthenticationFailedError) *cloud.Error {
 	switch {
 	case err.RawResponse == nil || err.RawResponse.StatusCode >= http.StatusInternalServerError:
 	case err.RawResponse.StatusCode == http.StatusTooManyRequests:
-		e.Code, e.RetryAfter = cloud.Throttled, retryAfter(err.RawResponse)
+		e.Code, e.More.RetryAfter = cloud.Throttled, retryAfter(err.RawResponse)
 	default:
 		e.Code = cloud.Denied
 	}
@@ -298,9 +298,9 @@ func byStatus(e *cloud.Error, status int, t tried) {
 	default:
 		e.Code = cloud.Refused
 	}
-	e.Scope = cloud.Scope{}
+	e.More.Scope = cloud.Scope{}
 	if t != (tried{}) {
-		e.Scope = scope(t)
+		e.More.Scope = scope(t)
 	}
 }
 

@@ -99,7 +99,7 @@ func refusedAtOnce(t *testing.T, w World) {
 		t.Fatalf("launch: %v, want %s", err, cloud.Refused)
 	}
 	checkScope(t, err, typ, o)
-	if s := asError(err).Scope; s.Class != (model.ClassRef{}) && (s.Class != w.Class.Ref || s.Generation != w.Class.Generation) {
+	if s := asError(err).More.Scope; s.Class != (model.ClassRef{}) && (s.Class != w.Class.Ref || s.Generation != w.Class.Generation) {
 		t.Errorf("the scope is of class %s (generation %d), ordered was %s (%d)", s.Class, s.Generation, w.Class.Ref, w.Class.Generation)
 	}
 	w.untilNothing(t)

@@ -388,8 +388,8 @@ func throttled(t *testing.T, w World) {
 	if cloud.CodeOf(err) != cloud.Throttled {
 		t.Fatalf("launch: %v, want %s", err, cloud.Throttled)
 	}
-	if e := asError(err); e.RetryAfter <= 0 || e.RetryAfter > time.Minute {
-		t.Errorf("come back after %s, want about 7s", e.RetryAfter)
+	if e := asError(err); e.More.RetryAfter <= 0 || e.More.RetryAfter > time.Minute {
+		t.Errorf("come back after %s, want about 7s", e.More.RetryAfter)
 	}
 	w.Throttle(0)
 	w.until(t, w.buy(t, "one").ID, model.Running)

@@ -22,7 +22,7 @@ func asError(err error) *cloud.Error {
 // is the driver's knowledge.
 func checkScope(t *testing.T, err error, typ model.InstanceType, o model.Offering) {
 	t.Helper()
-	s := asError(err).Scope
+	s := asError(err).More.Scope
 	s.For = 0
 	if s == (cloud.Scope{}) {
 		t.Error("the error blocks nothing: its scope is empty")

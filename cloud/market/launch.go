@@ -56,7 +56,7 @@ func (m *Market) Launch(ctx context.Context, r Request, now time.Time) (model.In
 			continue
 		}
 		if len(tried) == m.cfg.MaxAttempts && learnt {
-			return model.Instance{}, tried, &cloud.Error{Code: cloud.Throttled, RetryAfter: moreAfter, Reason: "TooManyAttempts",
+			return model.Instance{}, tried, &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: moreAfter}, Reason: "TooManyAttempts",
 				Err: fmt.Errorf("%d offerings were refused, the rest is tried next", len(tried))}
 		}
 		if len(tried) == m.cfg.MaxAttempts {
@@ -122,7 +122,7 @@ func (m *Market) admit(ctx context.Context, now time.Time) error {
 	left := m.pause.until.Sub(now)
 	m.mu.Unlock()
 	if left > 0 {
-		return &cloud.Error{Code: cloud.Throttled, RetryAfter: left, Reason: "Paused", Err: errors.New("the cloud asked us to wait")}
+		return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: left}, Reason: "Paused", Err: errors.New("the cloud asked us to wait")}
 	}
 	return paced(m.pace, now, "launches are paced")
 }
@@ -135,7 +135,7 @@ func paced(l *rate.Limiter, now time.Time, words string) error {
 		return nil
 	}
 	t.CancelAt(now)
-	return &cloud.Error{Code: cloud.Throttled, RetryAfter: d, Reason: "Paced", Err: errors.New(words)}
+	return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: d}, Reason: "Paced", Err: errors.New(words)}
 }
 
 // answer is what the cloud said to one launch.
@@ -163,15 +163,15 @@ func (m *Market) learn(claimUID string, w wanted, a answer, now time.Time) (next
 			m.flights.accept(claimUID, w, now, m.quotas != nil || w.o.Supply != nil)
 		}
 	case cloud.NoCapacity, cloud.Quota:
-		m.memory.remember(asError(a.err).Scope, code, text(a.err), now)
+		m.memory.remember(asError(a.err).More.Scope, code, text(a.err), now)
 		return true, m.memory.covering(w, now) != nil
 	case cloud.Refused:
 		m.refused(w, a.err, now)
 		return true, m.memory.covering(w, now) != nil
 	case cloud.Invalid, cloud.Denied:
-		m.memory.remember(asError(a.err).Scope, code, text(a.err), now)
+		m.memory.remember(asError(a.err).More.Scope, code, text(a.err), now)
 	case cloud.Throttled:
-		m.pause.hold(asError(a.err).RetryAfter, now)
+		m.pause.hold(asError(a.err).More.RetryAfter, now)
 	case cloud.Unknown:
 		m.flights.doubt(claimUID, w, now)
 	}

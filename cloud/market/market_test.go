@@ -71,7 +71,7 @@ func soldOut(types ...string) func(cloud.Order) error {
 	return func(o cloud.Order) error {
 		for _, t := range types {
 			if o.Type.Name == t {
-				return &cloud.Error{Code: cloud.NoCapacity, Reason: "SkuNotAvailable", Scope: offeringScope(o), Err: errors.New("none left")}
+				return &cloud.Error{Code: cloud.NoCapacity, Reason: "SkuNotAvailable", More: cloud.Extent{Scope: offeringScope(o)}, Err: errors.New("none left")}
 			}
 		}
 		return nil
@@ -178,7 +178,7 @@ func TestAScopeBlocksWhatItNames(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			_, m := open(market.Config{}, func(cloud.Order) error {
-				return &cloud.Error{Code: cloud.Quota, Scope: c.scope, Err: errors.New("no")}
+				return &cloud.Error{Code: cloud.Quota, More: cloud.Extent{Scope: c.scope}, Err: errors.New("no")}
 			})
 			if _, _, err := m.Launch(t.Context(), request("a", z1, d2), start); cloud.CodeOf(err) != cloud.NoCapacity {
 				t.Fatalf("launch: %v", err)
@@ -233,14 +233,16 @@ func TestWhatOtherOffersCannotHelpEndsTheAttempt(t *testing.T) {
 }
 
 func TestThrottlingPausesEveryLaunch(t *testing.T) {
-	s, m := open(market.Config{}, func(cloud.Order) error { return &cloud.Error{Code: cloud.Throttled, RetryAfter: 20 * time.Second} })
+	s, m := open(market.Config{}, func(cloud.Order) error {
+		return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: 20 * time.Second}}
+	})
 	after := func(claim string, now time.Time) time.Duration {
 		_, _, err := m.Launch(t.Context(), request(claim, z1, d2), now)
 		var e *cloud.Error
 		if !errors.As(err, &e) || e.Code != cloud.Throttled {
 			t.Fatalf("launch %s: %v, want throttled", claim, err)
 		}
-		return e.RetryAfter
+		return e.More.RetryAfter
 	}
 	after("a", start)
 	if d := after("b", start.Add(5*time.Second)); d != 15*time.Second || len(s.asked) != 1 {
@@ -340,7 +342,7 @@ func TestTheMemoryIsBounded(t *testing.T) {
 	n := 0
 	_, m := open(market.Config{MaxBlocks: 40}, func(cloud.Order) error {
 		n++
-		return &cloud.Error{Code: cloud.NoCapacity, Scope: cloud.Scope{Type: fmt.Sprint(n), For: time.Duration(n) * time.Minute}, Err: errors.New("no")}
+		return &cloud.Error{Code: cloud.NoCapacity, More: cloud.Extent{Scope: cloud.Scope{Type: fmt.Sprint(n), For: time.Duration(n) * time.Minute}}, Err: errors.New("no")}
 	})
 	const asked = 100
 	for range asked {
@@ -361,7 +363,7 @@ func TestMemoryMatchesAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var scope cloud.Scope
 		_, m := open(market.Config{Burst: 1000}, func(cloud.Order) error {
-			return &cloud.Error{Code: cloud.NoCapacity, Scope: scope, Err: errors.New("no")}
+			return &cloud.Error{Code: cloud.NoCapacity, More: cloud.Extent{Scope: scope}, Err: errors.New("no")}
 		})
 		until := map[cloud.Scope]time.Time{}
 		now := start

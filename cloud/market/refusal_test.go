@@ -38,7 +38,7 @@ func everything(claim string, c model.Class, turn int) market.Request {
 func forClass(o cloud.Order, reason string) error {
 	s := offeringScope(o)
 	s.Class, s.Generation = o.Class.Ref, o.Class.Generation
-	return &cloud.Error{Code: cloud.Refused, Reason: reason, Scope: s, Err: errors.New("because")}
+	return &cloud.Error{Code: cloud.Refused, Reason: reason, More: cloud.Extent{Scope: s}, Err: errors.New("because")}
 }
 
 // A class that is refused whatever is ordered costs a bounded number of calls, not one for each offering; when its rest is over, one call

@@ -85,7 +85,7 @@ func same(a, b string) string {
 func (m *Market) refused(w wanted, err error, now time.Time) {
 	words := text(err)
 	trials := m.memory.onTrial(w)
-	m.memory.remember(asError(err).Scope, cloud.Refused, words, now)
+	m.memory.remember(asError(err).More.Scope, cloud.Refused, words, now)
 	if s, ok := m.doubts.add(w, now); ok {
 		m.memory.remember(s, cloud.Refused, words, now)
 	}

@@ -191,16 +191,16 @@ func (c *Cloud) sells(o cloud.Order) (model.InstanceType, error) {
 	key := o.Offering.Key()
 	typ, ok := c.cfg.Catalog.Type(key.Type)
 	if !ok || !slices.ContainsFunc(typ.Offerings, func(x model.Offering) bool { return x.Key() == key }) {
-		return typ, &cloud.Error{Code: cloud.Refused, Reason: "InvalidParameter", Scope: cloud.Scope{Type: key.Type}, Err: fmt.Errorf("%s is not for sale", key)}
+		return typ, &cloud.Error{Code: cloud.Refused, Reason: "InvalidParameter", More: cloud.Extent{Scope: cloud.Scope{Type: key.Type}}, Err: fmt.Errorf("%s is not for sale", key)}
 	}
 	if reason := c.refused[key.Type]; reason != "" {
-		return typ, &cloud.Error{Code: cloud.Refused, Reason: reason, Err: fmt.Errorf("%s is refused", key), Scope: cloud.Scope{
-			Class: o.Class.Ref, Generation: o.Class.Generation, Type: key.Type, Zone: key.Zone, CapacityType: key.CapacityType}}
+		return typ, &cloud.Error{Code: cloud.Refused, Reason: reason, Err: fmt.Errorf("%s is refused", key), More: cloud.Extent{Scope: cloud.Scope{
+			Class: o.Class.Ref, Generation: o.Class.Generation, Type: key.Type, Zone: key.Zone, CapacityType: key.CapacityType}}}
 	}
 	if c.soldOut[key] == AtOnce {
 		return typ, &cloud.Error{Code: cloud.NoCapacity, Reason: "SkuNotAvailable",
-			Scope: cloud.Scope{Type: key.Type, Zone: key.Zone, CapacityType: key.CapacityType},
-			Err:   fmt.Errorf("%s is sold out", key)}
+			More: cloud.Extent{Scope: cloud.Scope{Type: key.Type, Zone: key.Zone, CapacityType: key.CapacityType}},
+			Err:  fmt.Errorf("%s is sold out", key)}
 	}
 	used := map[string]int64{}
 	for _, m := range c.machines {
@@ -213,8 +213,8 @@ func (c *Cloud) sells(o cloud.Order) (model.InstanceType, error) {
 		limit, bounded := c.quota[family]
 		if room := limit - used[family]; bounded && room < typ.Capacity.CPU {
 			return typ, &cloud.Error{Code: cloud.Quota, Reason: "OperationNotAllowed",
-				Scope: cloud.Scope{Family: family, All: family == "", MinCPU: max(room+1, 1)},
-				Err:   fmt.Errorf("quota %q has %dm left, %s needs %dm", family, room, key.Type, typ.Capacity.CPU)}
+				More: cloud.Extent{Scope: cloud.Scope{Family: family, All: family == "", MinCPU: max(room+1, 1)}},
+				Err:  fmt.Errorf("quota %q has %dm left, %s needs %dm", family, room, key.Type, typ.Capacity.CPU)}
 		}
 	}
 	return typ, nil
@@ -322,7 +322,7 @@ func (c *Cloud) throttled(counts bool) error {
 	if after == 0 {
 		return nil
 	}
-	return &cloud.Error{Code: cloud.Throttled, RetryAfter: after, Reason: "TooManyRequests",
+	return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: after}, Reason: "TooManyRequests",
 		Err: fmt.Errorf("come back after %s", after)}
 }
 

@@ -136,7 +136,7 @@ var errFresh = errors.New("fresh enough")
 func retryAfter(err error) time.Duration {
 	var e *cloud.Error
 	if errors.As(err, &e) {
-		return e.RetryAfter
+		return e.More.RetryAfter
 	}
 	return 0
 }

@@ -92,8 +92,8 @@ func (c *Controller) kept(key, what string, about model.Object, err error) error
 		err = nil
 		c.pruned.note(key, prune{})
 	case kube.CodeOf(err) == kube.Pruned && errors.As(err, &e):
-		c.pruned.note(key, prune{what: what, until: c.Now().Add(prunedFor), about: about, fields: e.Fields})
-		c.Observe.NotKept(observe.Pruned{About: about, Fields: e.Fields})
+		c.pruned.note(key, prune{what: what, until: c.Now().Add(prunedFor), about: about, fields: e.More})
+		c.Observe.NotKept(observe.Pruned{About: about, Fields: e.More})
 		err = nil
 	case err == nil:
 		c.pruned.note(key, prune{})

@@ -7,10 +7,9 @@ package kube
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/coded"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -199,42 +198,21 @@ const (
 	Invalid     Code = "invalid"     // the API server refused the content
 	Denied      Code = "denied"      // we lack the permission
 	Unavailable Code = "unavailable" // the API server cannot be reached, or asks us to wait
-	// Pruned: the write was done, but for Error.Fields, which the cluster's CRD does not know. Doing it again changes nothing.
+	// Pruned: the write was done, but for what is Dropped, which the cluster's CRD does not know. Doing it again changes nothing.
 	Pruned  Code = "pruned"
 	Unknown Code = "unknown"
 )
 
+// Dropped are the paths of what a cluster did not keep, sorted. Of errors with the code Pruned.
+type Dropped []string
+
 // Error is a refusal of the cluster in our words.
-type Error struct {
-	Code   Code
-	Fields []string // of Pruned: the paths of what was dropped, sorted
-	Err    error
-}
-
-// Error prints "conflict: …".
-func (e *Error) Error() string {
-	if e.Err == nil {
-		return string(e.Code)
-	}
-	return string(e.Code) + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+type Error = coded.Error[Code, Dropped]
 
 // CodeOf returns the code of err: "" for nil, Unknown for errors that carry none.
-func CodeOf(err error) Code {
-	if err == nil {
-		return ""
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return Unknown
-}
+func CodeOf(err error) Code { return coded.Of[Code, Dropped](err, Unknown) }
 
 // Errorf builds an *Error whose text wraps like fmt.Errorf.
 func Errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Err: fmt.Errorf(format, args...)}
+	return coded.Errorf[Code, Dropped](code, format, args...)
 }

@@ -58,7 +58,7 @@ func olderCRD(t *testing.T, s *apikube.Store, api client.Client) {
 		if !ok || e.Code != kube.Pruned {
 			t.Fatalf("patch: %v", err)
 		}
-		return e.Fields
+		return e.More
 	}
 	want := []string{"status.conditions[].observedGeneration", "status.nodes"}
 	await(t, "the older CRD to prune", func(context.Context) bool { return slices.Equal(write(), want) })

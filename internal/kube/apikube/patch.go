@@ -54,7 +54,7 @@ func patch[O client.Object](ctx context.Context, s *Store, o O, uid string, part
 		}
 	}
 	if len(lost) > 0 {
-		return &kube.Error{Code: kube.Pruned, Fields: lost, Err: fmt.Errorf("patch %s %s: the API server did not keep %s", kind, key.Name, strings.Join(lost, ", "))}
+		return &kube.Error{Code: kube.Pruned, More: lost, Err: fmt.Errorf("patch %s %s: the API server did not keep %s", kind, key.Name, strings.Join(lost, ", "))}
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (s *Store) prunedIf(named bool, what, field string) error {
 	if !named || !s.pruning[field] {
 		return nil
 	}
-	return &kube.Error{Code: kube.Pruned, Fields: []string{field}, Err: fmt.Errorf("patch %s: the API server did not keep %s", what, field)}
+	return &kube.Error{Code: kube.Pruned, More: []string{field}, Err: fmt.Errorf("patch %s: the API server did not keep %s", what, field)}
 }
 
 // Calls is how often a method was called.
