@@ -57,6 +57,10 @@ unit: ## only what needs no control plane
 bench-compare: ## measure us beside upstream's engine and write docs/performance.md anew (several minutes)
 	go run ./compat/cmd/bench-compare -into docs/performance.md
 
+.PHONY: ablate
+ablate: ## measure what each mechanism of the engine earns and write docs/engine.md anew (half an hour)
+	go run ./bench/cmd/ablate -into docs/engine.md
+
 .PHONY: generate
 generate: ## write CRDs, deep copies and charts' copies anew
 	go generate ./...

@@ -59,7 +59,7 @@ var floors = []struct {
 	{"internal/sim", 4, nil, "sees everything; constructs"},
 	{"cmd", 4, nil, "sees everything; constructs"},
 	{"plane", 5, []string{"plane"}, "the lab's world, above the product"},
-	{"bench", 4, nil, "inputs and floors of measurements; sees everything"},
+	{"bench", 4, []string{"bench"}, "inputs and floors of measurements; sees everything"},
 	{"compat", 5, []string{"compat"}, "judges from outside, above the product"},
 	{"internal/housetest", 5, nil, "reads everybody, imports nobody"},
 }

@@ -32,16 +32,16 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 			best, vain = d, 0
 		}
 		learnt := d.learn(vain < maxVain)
-		if grant == noWishes && mends > 0 && d.yield() {
+		if in.uses(lessonsAhead) && grant == noWishes && mends > 0 && d.yield() {
 			mends--
 			learnt = true
 		}
-		if !learnt && !d.goOutside() {
+		if !learnt && !(in.uses(lessonsOutside) && d.goOutside()) {
 			break
 		}
 		known = d.next
 	}
-	if best.gatherable() && !in.exhausted() {
+	if in.uses(lessonsGather) && best.gatherable() && !in.exhausted() {
 		known = best.lessons
 		known.gather = true
 		d := &decision{in: in, grant: grant, lessons: known}
@@ -76,12 +76,6 @@ type lessons struct {
 	gather bool
 	// shy says for how many pods of a group nothing is bought in pools of a weight, because machines of lighter pools are to take them along.
 	shy map[shyKey]int
-	// mingle says how many machines may be bought in pools of each weight when pods join those of lighter pools; nil when they do not.
-	mingle map[int]int
-	// aged is set when of groups as large as each other, that with the oldest pod goes first.
-	aged bool
-	// bold is set when a cheap place is worth more than one where others have few who mind.
-	bold bool
 	// absent are domains that could have been bought in, and were not by anybody.
 	absent map[absence]bool
 	// outside is set when pods that are spread over zones may go outside them, too.
@@ -91,7 +85,7 @@ type lessons struct {
 // clone copies the lessons, but for gather, which is the last of them.
 func (l *lessons) clone() lessons {
 	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner, aged: l.aged, bold: l.bold,
+		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner,
 		absent: maps.Clone(l.absent), outside: l.outside}
 }
 
@@ -152,6 +146,9 @@ func (d *decision) comparePlaces(o *decision) int {
 func (d *decision) learn(again bool) bool {
 	d.next = d.lessons.clone()
 	learnt := false
+	if !d.in.uses(lessonsCaps) {
+		d.failed, d.usedLow, d.minded = nil, false, false
+	}
 	for k, to := range d.failed {
 		if old, ok := d.caps[k]; !ok || to < old {
 			remember(&d.next.caps, k, to)
@@ -164,7 +161,10 @@ func (d *decision) learn(again bool) bool {
 	if d.minded && !d.late && len(d.plan.Left) > 0 { // kube-scheduler lets them join whatever we plan
 		d.next.late, learnt = true, true
 	}
-	learnt = d.lonesome() || learnt
+	learnt = d.in.uses(lessonsGuests) && d.lonesome() || learnt
+	if !d.in.uses(lessonsManner) {
+		return learnt
+	}
 	d.call()
 	if d.robbed && d.manner < lastManner {
 		d.next.manner++

@@ -24,7 +24,7 @@ func Decide(in Input) Plan {
 		in.spent = new(int)
 	}
 	plan := decide(in, list)
-	if in.MinValues == BestEffort && len(plan.Left) > 0 && !in.exhausted() {
+	if in.uses(strictFirst) && in.MinValues == BestEffort && len(plan.Left) > 0 && !in.exhausted() {
 		// What machines with less choice take, of limits or of domains, must not cost others their place.
 		in.MinValues = Strict
 		if strict := decide(in, list); len(strict.Left) < len(plan.Left) {
@@ -43,7 +43,7 @@ func decide(in Input, list []*model.Pod) Plan {
 	known := plain.lessons.clone()
 	known.caps, known.fresh = nil, false // with other wishes granted others find other places
 	for _, grant := range []granting{allWishes, placeWishes} {
-		if in.exhausted() {
+		if in.exhausted() || grant == placeWishes && !in.uses(placeWishOnly) {
 			break
 		}
 		if d := attempt(in, list, grant, known); d.worthIt(plain) {
@@ -163,8 +163,6 @@ type decision struct {
 	// seats says in which order places were found, made which machines were bought for them.
 	seats []seated
 	made  []made
-	// boxes are machines that may be bought as they are when pods mingle.
-	boxes []box
 	// stuck are pods that could not be bound in the end, over those of them that were taken out of the plan.
 	stuck []unit
 	over  []over
@@ -256,9 +254,6 @@ func (d *decision) buy() {
 	if len(d.buying) == 0 {
 		return
 	}
-	if d.mingle != nil {
-		d.shy, d.boxes = d.mingled()
-	}
 	d.askAll()
 	if d.putUp() {
 		d.askAll()
@@ -305,7 +300,7 @@ const maxTries = 4
 
 // packing sets up the packing of what still waits into machines of pools of one weight; there are no choices when they sell nothing to them.
 func (d *decision) packing(tier []*seller) (p *packer, want []int, groups []*group) {
-	p = &packer{steps: d.steps}
+	p = &packer{steps: d.steps, uses: d.in.uses}
 	shy := maps.Clone(d.shy)
 	for _, g := range d.buying {
 		sold := false
@@ -337,14 +332,13 @@ func (d *decision) tier(tier []*seller) int {
 		return 0
 	}
 	best := p.draft(want, groups)
-	if best.missed > 0 {
+	if best.missed > 0 && p.uses(byPriority) {
 		best = p.important(best, want, groups)
 	}
-	if len(d.boxes) > 0 {
-		best = d.asMingled(p, best, want, groups)
-	}
 	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut
-	p.separate(best, groups)
+	if p.uses(separateZones) {
+		p.separate(best, groups)
+	}
 	b := &buyer{d: d, sellers: d.sellers, groups: groups, choices: p.choices, most: d.most, spare: p.remaining(best.bins)}
 	bought, given := b.purchases(best)
 	d.plan.Buy = append(d.plan.Buy, bought...)

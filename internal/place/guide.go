@@ -33,7 +33,7 @@ func (p *packer) learned(want []int, budget int) (best *draft, guide []int64) {
 			if best == nil || d.better(best) {
 				best, guide = d, worth
 			}
-			if kinds < 2 || p.steps <= end && start+lesson >= minLessons || best.missed == 0 && best.price <= bound+bound/closeEnough {
+			if kinds < 2 || !p.uses(severalGuides) || p.steps <= end && start+lesson >= minLessons || best.missed == 0 && best.price <= bound+bound/closeEnough {
 				return best, guide
 			}
 			worth = p.lesson(d, worth)

@@ -18,6 +18,9 @@ const (
 func (p *packer) improve(d *draft, want []int, worth []int64) *draft {
 	d = p.rightsize(d, want)
 	for range maxRounds {
+		if !p.uses(localSearch) {
+			break
+		}
 		slices.SortStableFunc(d.bins, func(a, b bin) int { return cmp.Compare(p.waste(b, worth), p.waste(a, worth)) })
 		if !p.round(d, want, worth) {
 			break
@@ -100,7 +103,7 @@ func (p *packer) repack(d *draft, pick []int, worth []int64) []bin {
 	}
 	q := *p
 	q.limits, q.cut = p.remaining(keep), false
-	next := q.exact(sub, smallExact)
+	next := q.small(sub, smallExact)
 	if next == nil {
 		q.steps -= len(p.choices) * len(p.choices) / 256 // to arrange so many choices is work as well
 		next = q.rightsize(q.fill(sub, worth), sub)

@@ -96,11 +96,8 @@ func (d *decision) leftByPriority() []leftCount {
 
 // promote puts groups ahead of others.
 func (d *decision) promote() {
-	if len(d.ahead)+len(d.called) == 0 && !d.aged {
+	if len(d.ahead)+len(d.called) == 0 {
 		return
-	}
-	if d.aged {
-		slices.SortStableFunc(d.groups, func(a, b *group) int { return cmp.Or(bySize(a, b), byAge(a.first(), b.first())) })
 	}
 	for _, g := range d.groups {
 		if g.ahead = d.ahead[g.key]; d.leap {

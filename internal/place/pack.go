@@ -37,10 +37,11 @@ type packer struct {
 	scratch []pattern // of the last fill, for the room of its loads
 	choices []choice
 	limits  []vec // per seller: what is left
-	weights []int // per seller, where they are not all of one weight
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.
 	steps int
 	cut   bool
+	// uses reports whether a mechanism is used.
+	uses func(Mechanism) bool
 }
 
 // knot is a relation in packing: the count's number, what a pod adds to it, and the most that it bears.
@@ -131,15 +132,15 @@ const (
 	thorough = 400_000 // for the exact search where there are few pods
 	fewPods  = 600     // pods of which the exact search gets half of that
 	learn    = 10_000  // for learning what pods are worth, beyond the first lessons
-	// greedyShare is the part of the budget that the packing users know may take: several times what it takes for the largest inputs.
-	greedyShare = 2
-	polish      = 5_000 // for making one draft cheaper
+	polish   = 5_000   // for making one draft cheaper
 )
 
 // pack returns the best draft that the portfolio finds for want pods per group. It always returns a sound draft.
 func (p *packer) pack(want []int) *draft {
-	if d := p.apart(want); d != nil {
-		return d
+	if p.uses(packingApart) {
+		if d := p.apart(want); d != nil {
+			return d
+		}
 	}
 	return p.together(want)
 }
@@ -150,25 +151,32 @@ func (p *packer) together(want []int) *draft {
 	for _, n := range want {
 		total += n
 	}
-	if d := p.exact(want, min(p.steps/2, max(polish, thorough/(fewPods+total)*fewPods))); d != nil {
+	if d := p.small(want, min(p.steps/2, max(polish, thorough/(fewPods+total)*fewPods))); d != nil {
 		return d
 	}
 	best, guide := p.learned(want, learn)
 	mix := p.newSliced(want)
-	prices, least := mix.prices(want), mix.bound()
-	if d := p.blend(want, mix, best); d != nil && d.better(best) {
-		best = d
+	least := mix.bound()
+	if p.uses(lpMix) {
+		if d := p.blend(want, mix, best); d != nil && d.better(best) {
+			best = d
+		}
 	}
 	best = p.frugally(polish, func(q *packer) *draft { return q.improve(best, want, guide) })
-	if d := p.columns(want, best, least); d != nil && d.better(best) {
-		best = d
-	}
-	// The packing that users know is the judge that ours must beat.
-	q := p.frugally(p.steps/greedyShare, func(q *packer) *draft { return q.greedy(want, prices, best) })
-	if q != nil && q.better(best) {
-		best = p.frugally(polish, func(p *packer) *draft { return p.improve(q, want, guide) })
+	if p.uses(columnPacking) {
+		if d := p.columns(want, best, least); d != nil && d.better(best) {
+			best = d
+		}
 	}
 	return best
+}
+
+// small is the exact search, where it is used.
+func (p *packer) small(want []int, budget int) *draft {
+	if !p.uses(exactSearch) {
+		return nil
+	}
+	return p.exact(want, budget)
 }
 
 // frugally lets f work on a part of the budget.

@@ -25,6 +25,9 @@ type Input struct {
 	// MaxOptions bounds how many offerings a claim may choose from; 0 = DefaultMaxOptions.
 	MaxOptions int
 
+	// Without leaves mechanisms out, to measure them; empty in every plan that is meant.
+	Without []Mechanism
+
 	// yield lets pods without ties give way to those that have some; see yielding.
 	yield bool
 	// spent counts the work of all attempts.

@@ -21,9 +21,6 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 	}
 	aOwn, aOthers := d.crowd(g, d.optionSite(a, aSlot))
 	bOwn, bOthers := d.crowd(g, d.optionSite(b, bSlot))
-	if d.bold {
-		return cmp.Or(weight, price, cmp.Compare(aOwn+aOthers, bOwn+bOthers)) < 0
-	}
 	return cmp.Or(weight, cmp.Compare(aOthers, bOthers), price, cmp.Compare(aOwn, bOwn)) < 0
 }
 

@@ -131,7 +131,9 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 	for _, c := range d.cellsOf(g.form, g.keys).list {
 		opts = append(opts, seatOption{c: c})
 	}
-	opts = d.wideCells(g, opts)
+	if d.in.uses(wideCells) {
+		opts = d.wideCells(g, opts)
+	}
 	for i := range opts {
 		c := opts[i].c
 		opts[i].offer, opts[i].cap = d.cheapestIn(g, c), noCap
@@ -154,7 +156,9 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 const noCap = 1 << 40
 
 func (d *decision) seatEach(g *group, opts []seatOption) {
-	d.foresee(g, opts)
+	if d.in.uses(foreseeRoom) {
+		d.foresee(g, opts)
+	}
 	for reset := false; g.unseated() > 0; {
 		best, slot := -1, int32(-1)
 		for i := range opts {

@@ -96,7 +96,7 @@ type alikes struct {
 
 // keepAll seats all pods that slots hold room for, if there is an order in which they can be bound.
 func (d *decision) keepAll() bool {
-	if len(d.held) == 0 || d.orders < 0 {
+	if len(d.held) == 0 || d.orders < 0 || !d.in.uses(orderSearch) {
 		return false
 	}
 	kinds := d.heldAlike()
@@ -178,6 +178,9 @@ func (g *group) lead(doms []int32, spot int32, least func(*term) int32) (others,
 
 // inSequence binds all units in some order, if it finds one.
 func (p *proof) inSequence(all []unit) bool {
+	if !p.d.in.uses(orderSearch) {
+		return false
+	}
 	s := &sequence{asks: &p.d.orders}
 	for _, u := range all {
 		s.left = append(s.left, u.n)

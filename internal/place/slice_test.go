@@ -8,7 +8,7 @@ import (
 
 // mixed draws choices of three ratios of memory per core in two zones, and groups that fit anywhere or in one zone, some of them tied.
 func mixed(r *rand.Rand) (*packer, []int) {
-	p := &packer{steps: 1 << 30, knots: 2, limits: []vec{{}}}
+	p := &packer{uses: (&Input{}).uses, steps: 1 << 30, knots: 2, limits: []vec{{}}}
 	for zone := range 2 {
 		for _, cores := range []int64{2, 4, 8, 16} {
 			for _, ratio := range []int64{2, 4, 8} {

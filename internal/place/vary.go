@@ -20,24 +20,16 @@ const offeringsAsOne = 8
 // group alone; what that costs those who come later shows only when all machines are bought. Where wishes are granted, or some pods only
 // stand for room, the price is not all that counts, and nothing is changed.
 func varied(best *decision, pods []*model.Pod) *decision {
-	if len(best.plan.Buy) == 0 || best.grant > noWishes || slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.Virtual }) {
+	if !best.in.uses(varyOne) || len(best.plan.Buy) == 0 || best.grant > noWishes || slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.Virtual }) {
 		return best
 	}
-	first, tries := best, varyWork/best.scale(len(pods))
+	tries := varyWork / best.scale(len(pods))
 	for last := (*decision)(nil); best != last && tries > 0; {
 		last = best
-		kept := min(tries, usersTries)
-		tries -= kept
 		best = best.cheaperOf(pods, best.neighbours(), &tries)
-		if tries += kept; best == last {
-			best = best.cheaperOf(pods, best.asUsers(first), &tries)
-		}
 	}
 	return best
 }
-
-// usersTries is how many of the tries are kept for decisions as users' greedy makes them.
-const usersTries = 2
 
 // cheaperOf returns the first decision that knows what one of the others does and is cheaper; d itself when there is none.
 func (d *decision) cheaperOf(pods []*model.Pod, others []lessons, tries *int) *decision {
@@ -52,37 +44,6 @@ func (d *decision) cheaperOf(pods []*model.Pod, others []lessons, tries *int) *d
 		}
 	}
 	return d
-}
-
-// asUsers lists what decisions would know that are made as users' greedy makes them: as the first was, but with the oldest first of those that
-// are equally large, a cheap place before one that others mind less, and pods of all pools on each other's machines; and the latter alone.
-func (d *decision) asUsers(first *decision) []lessons {
-	most := d.machines()
-	if len(most) < 2 {
-		most = nil
-	}
-	var out []lessons
-	if d != first && most != nil || first.undecided() {
-		known := first.lessons
-		known.ahead, known.shy, known.aged, known.bold, known.mingle = nil, nil, true, true, most
-		out = append(out, known)
-	}
-	if most != nil {
-		known := d.lessons
-		known.shy, known.mingle = nil, most
-		out = append(out, known)
-	}
-	return out
-}
-
-// undecided reports whether some groups' pods are as large, and as important, as each other, or may choose among places by who else is there.
-func (d *decision) undecided() bool {
-	for i, g := range d.groups {
-		if len(g.keys) > 0 || i > 0 && bySize(d.groups[i-1], g) == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // cheaper reports whether a decision that differs in one thing is to be preferred: not for fewer machines at the same price.

@@ -10,7 +10,7 @@ import (
 // is paid for, and pods without keep what was planned for them only where that does not stand in the way; these can go anywhere. kube-scheduler binds pods to
 // other nodes than planned, and a pod that must be in one zone may so lose its place to one that need not.
 func yielding(in Input, pods []*model.Pod, plain *decision) (Input, *decision) {
-	if len(plain.plan.Buy) == 0 || in.exhausted() || !slices.ContainsFunc(plain.slots, func(s *slot) bool { return len(s.planned) > 0 }) {
+	if len(plain.plan.Buy) == 0 || in.exhausted() || !in.uses(yieldRoom) || !slices.ContainsFunc(plain.slots, func(s *slot) bool { return len(s.planned) > 0 }) {
 		return in, plain
 	}
 	in.yield = true
