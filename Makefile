@@ -33,6 +33,19 @@ build: compile ## build bin/karpenter and bin/karpenter-lab
 lab: build ## run a whole cluster on a simulated Azure, until Ctrl-C
 	@exec $(BIN)/karpenter-lab up $(LAB_FLAGS)
 
+# Tools stand in tools.mod with their versions, apart from what the product is made of.
+TOOL = GOWORK=off go build -modfile=tools.mod -o $(BIN)/
+
+.PHONY: lint
+lint: ## look for mistakes that the compiler does not see (staticcheck)
+	@$(TOOL) honnef.co/go/tools/cmd/staticcheck
+	$(BIN)/staticcheck ./... ./plane/... ./compat/...
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities in what we are made of (needs the network)
+	@$(TOOL) golang.org/x/vuln/cmd/govulncheck
+	$(BIN)/govulncheck ./... ./plane/... ./compat/...
+
 # The packages that start goroutines or hold locks; a house test keeps the list whole.
 RACE := ./cloud/azure ./cloud/market ./cloud/memcloud ./internal/control ./internal/evidence ./internal/kube/memkube ./internal/observe \
 	./internal/world ./lab/arm
@@ -44,6 +57,7 @@ race: ## the packages with goroutines under the race detector (needs a C compile
 .PHONY: test
 test: compile ## prove everything, the whole story included
 	go vet ./... ./plane/... ./compat/...
+	$(MAKE) lint
 	go test ./...
 	$(MAKE) race
 	go test ./compat/...

@@ -34,8 +34,8 @@ const (
 
 // imageKey names one answer about images: they differ by operating system and security, not by class.
 type imageKey struct {
-	os, version   string
-	trusted, fips bool
+	os, version string
+	trusted     bool
 }
 
 // Inspect implements cloud.Fleet. It asks for image versions (remembered for three days) and for the class' subnet.

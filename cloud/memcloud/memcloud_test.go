@@ -87,8 +87,10 @@ func TestHooksTellOnceWhenAMachineRunsAndIsGone(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if !c.Evict(i.ID) || !c.Evict(i.ID) {
-			t.Error("evict found no machine")
+		for range 2 { // a machine that is leaving may be evicted again
+			if !c.Evict(i.ID) {
+				t.Error("evict found no machine")
+			}
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()

@@ -132,9 +132,10 @@ func machine(plan place.Plan) (place.Purchase, model.Why, string) {
 		b.Pods, b.Requests = nil, b.Requests.Sub(probe())
 		return b, "", ""
 	}
-	for _, l := range plan.Left {
-		for _, r := range l.Refusals {
-			return place.Purchase{}, r.Why, r.Detail
+	if len(plan.Left) > 0 {
+		l := plan.Left[0]
+		if len(l.Refusals) > 0 {
+			return place.Purchase{}, l.Refusals[0].Why, l.Refusals[0].Detail
 		}
 		return place.Purchase{}, l.Why, l.Detail
 	}

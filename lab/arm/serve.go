@@ -3,7 +3,6 @@ package arm
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -188,15 +187,16 @@ func (c *Cloud) admit(q *call, rt *route) *apiError {
 	}
 	dec := json.NewDecoder(bytes.NewReader(q.raw))
 	dec.UseNumber() // numbers come back exactly as they were sent
-	err := dec.Decode(&q.body)
-	if err == nil && dec.More() {
-		err = errors.New("Additional text encountered after finished reading JSON content")
+	wrong := ""
+	if err := dec.Decode(&q.body); err != nil {
+		wrong = err.Error()
+	} else if dec.More() {
+		wrong = "Additional text encountered after finished reading JSON content"
+	} else if q.body == nil {
+		wrong = "the content is null"
 	}
-	if err == nil && q.body == nil {
-		err = errors.New("the content is null")
-	}
-	if err != nil {
-		return refuse(http.StatusBadRequest, "InvalidRequestContent", "The request content was invalid and could not be deserialized: '%v'.", err)
+	if wrong != "" {
+		return refuse(http.StatusBadRequest, "InvalidRequestContent", "The request content was invalid and could not be deserialized: '%s'.", wrong)
 	}
 	return c.readBody(q, rt)
 }

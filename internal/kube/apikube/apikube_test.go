@@ -45,7 +45,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{apierrors.NewTimeoutError("slow", 1), kube.Unavailable},
 		{apierrors.NewServiceUnavailable("down"), kube.Unavailable},
 		{apierrors.NewInternalError(errors.New("etcd")), kube.Unavailable},
-		{apierrors.NewGone("old"), kube.Unknown},
+		{apierrors.NewResourceExpired("old"), kube.Unknown},
 		{&url.Error{Op: "Get", URL: "https://x", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}, kube.Unavailable},
 		{context.DeadlineExceeded, kube.Unavailable},
 		{fmt.Errorf("wrapped: %w", context.Canceled), kube.Unavailable},

@@ -1,7 +1,6 @@
 package apikube
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -62,10 +61,10 @@ func TestQuantitiesRoundAgainstUs(t *testing.T) {
 			t.Errorf("%s %s given: %d, want %d", tc.name, tc.text, got, tc.given)
 		}
 	}
-	if sum := int64(most) * 8000; sum < 0 || sum > math.MaxInt64 {
-		t.Error("eight thousand of the largest amount overflow")
-	}
 }
+
+// Eight thousand of the largest amount can be added up, or this does not compile.
+const _ = int64(most) * 8000
 
 func TestPodRequestsAreCountedAsTheSchedulerDoes(t *testing.T) {
 	for name, tc := range map[string]struct {

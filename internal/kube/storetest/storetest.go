@@ -7,7 +7,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -292,10 +291,4 @@ func (b bench) order(name string) model.Claim {
 		ExpireAfter:            never,
 		TerminationGracePeriod: &grace,
 	}
-}
-
-func sortedKeys(list []string) []string {
-	out := slices.Clone(list)
-	slices.Sort(out)
-	return out
 }
