@@ -30,7 +30,7 @@ type provisioner struct {
 	settling land.Settling
 	again    time.Time
 	// behind are pods that a plan for all was cut short for.
-	behind parts
+	behind behind
 }
 
 // How soon a plan is made again while pods wait: soon when what a plan is made from has changed (the machine that the last
@@ -64,7 +64,7 @@ func (p *provisioner) pass(ctx context.Context) time.Duration {
 		if about != p.about {
 			every = replanChanged
 		}
-		if len(p.behind) > 0 {
+		if len(p.behind.parts) > 0 {
 			every = replanChanged
 		}
 		if !p.again.IsZero() {
@@ -188,38 +188,37 @@ const replans = 3
 
 // settled makes a plan that buys nothing for pods which may get the place yet that was bought for them.
 func (p *provisioner) settled(w model.World) place.Plan {
-	var pods []model.Pod // nil = all that wait
-	if len(p.behind) > 0 {
-		pods = p.behind.next(w)
-	}
-	whole := pods == nil
+	pods, of := p.behind.next(w) // nil = all that wait
 	p.again = time.Time{}
 	for range replans {
-		plan := p.decide(w, pods)
-		if whole && plan.Cut {
-			var pools []string
-			p.behind, pools = cutFor(w, plan)
-			p.Observe.PlanCut(w.Pools, pools, len(plan.Left))
-		}
+		plan := p.decide(w, pods, of.effort)
 		var buying []model.PodKey
 		for _, b := range plan.Buy {
 			buying = append(buying, b.Pods...)
 		}
 		wait, next := p.settling.Look(w, buying, p.Now())
 		if len(wait) == 0 {
+			p.cut(w, of, &plan)
 			return plan
 		}
 		p.again = p.Now().Add(next)
 		p.Log.V(1).Info("pods lost the place that was bought for them, and may get another one yet", "pods", len(wait), "for", next.String())
-		if pods == nil {
-			pods = place.Waiting(w)
-		}
-		pods = slices.DeleteFunc(pods, func(x model.Pod) bool { return wait[x.Key()] })
+		pods = slices.DeleteFunc(orWaiting(w, pods), func(x model.Pod) bool { return wait[x.Key()] })
 		if len(pods) == 0 {
 			break
 		}
 	}
+	p.behind.back(of)
 	return place.Plan{}
+}
+
+// cut sees to the pods that a plan, for all or for a part, left because it was cut short.
+func (p *provisioner) cut(w model.World, of part, plan *place.Plan) {
+	if of.pods != nil {
+		p.behind.again(w, of, plan)
+	} else if plan.Cut {
+		p.Observe.PlanCut(w.Pools, p.behind.split(w, *plan), len(plan.Left))
+	}
 }
 
 // buy writes the claims of a plan. A claim whose name exists is one that an

@@ -24,10 +24,13 @@ const (
 	maxSifts = 24
 )
 
-// decide makes a plan for the pods, nil being all that wait, and has it audited. A plan that is unsound is never carried out. When there is none for all pods, the pods
+// decide makes a plan for the pods, nil being all that wait, at more than the usual work where effort says so, and then without wishes, and has it audited. A plan that is unsound is never carried out. When there is none for all pods, the pods
 // that it fails for are set apart, are told so, and are tried again later.
-func (p *provisioner) decide(w model.World, pods []model.Pod) place.Plan {
+func (p *provisioner) decide(w model.World, pods []model.Pod, effort int) place.Plan {
 	in := place.Input{World: w, Pods: pods, Preferences: p.Settings.Preferences, MinValues: p.Settings.MinValues}
+	if effort > 1 {
+		in.Limit, in.Preferences = effort*place.DefaultLimit, place.Ignore
+	}
 	told := map[string]bool{} // causes that were told of in this pass
 	whole := len(p.sieve.apart) == 0 || !p.Now().Before(p.sieve.until)
 	if whole {
