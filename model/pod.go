@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"iter"
+	"slices"
+	"time"
+)
 
 // PodKey names a pod.
 type PodKey struct{ Namespace, Name string }
@@ -99,6 +103,37 @@ func (p Pod) Unjudged() bool {
 // StatefulSet may have been scaled down, which its pods do not tell.)
 func (p Pod) Reschedulable() bool {
 	return !p.Terminal && !p.DaemonSet && !p.Mirror && (!p.Deleting() || p.StatefulSet)
+}
+
+// Asks reports whether the pod says anything about other pods.
+func (p *Pod) Asks() bool {
+	return len(p.Spread)+len(p.PodAffinity)+len(p.PodAntiAffinity)+len(p.Prefers) > 0
+}
+
+// AskedLabels yields the label keys that the pod's selectors of other pods ask about; some more than once.
+func (p *Pod) AskedLabels() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		note := func(s *Selector) bool {
+			return s == nil || !slices.ContainsFunc(s.Requirements, func(r Requirement) bool { return !yield(r.Key) })
+		}
+		for _, c := range p.Spread {
+			if !note(c.Selector) {
+				return
+			}
+		}
+		for _, list := range [2][]PodTerm{p.PodAffinity, p.PodAntiAffinity} {
+			for _, t := range list {
+				if !note(t.Selector) {
+					return
+				}
+			}
+		}
+		for _, w := range p.Prefers {
+			if w.Pod != nil && !note(w.Pod.Selector) {
+				return
+			}
+		}
+	}
 }
 
 // Daemon is a DaemonSet: what one of its pods adds to every node it runs on.

@@ -7,8 +7,12 @@ type World struct {
 	Classes []Class
 	Claims  []Claim
 	Nodes   []Node
-	// Pods holds, beside the cluster's own, the pods that stand for the room that Buffers keep (Pod.Virtual).
-	Pods        []Pod
+	// Pods holds the pods of a world that somebody wrote down. Pictures of the mirror, of which the next shares all that did not change,
+	// have them in their Index alone. Who reads pods asks Indexed().Index. Beside the cluster's own there are those that stand for the
+	// room that Buffers keep (Pod.Virtual).
+	Pods []Pod
+	// Index finds pods, nodes and claims; nil until Indexed makes one.
+	Index       *Index
 	Daemons     []Daemon
 	PDBs        []PDB
 	Attachments []Attachment

@@ -4,8 +4,9 @@
 // no code with the engine that made the plan. Where kube-scheduler decides, its rules are the measure: a plan is sound when
 // every option of every purchase suits its pods, and when, however the options turn out, the pods can be bound one after the
 // other so that each passes the filters at its turn. It says what is wrong and does not repair it, does not judge whether the plan
-// is cheap (bound does). Missed asks whether a pod was left over for nothing. Cost: O(nodes + running pods + planned pods + purchases ×
-// options × distinct pods on them), and the search for an order, which is bounded.
+// is cheap (bound does). Missed asks whether a pod was left over for nothing. Cost: O(nodes + planned pods + purchases × options ×
+// distinct pods on them), and, when pods of the plan have a say about their neighbours or neighbours about them, O(kinds of running pods + running
+// pods that count) and the search for an order, which is bounded. What a plan does not touch is not looked at.
 package audit
 
 import (
@@ -98,7 +99,7 @@ func (a *audit) places(p place.Plan) {
 			a.bad(OnePlace, "pod %s is mentioned twice", k)
 		}
 		seen[k] = true
-		pod := a.pods[k]
+		pod := a.w.Index.Pod(k)
 		switch {
 		case pod == nil:
 			a.bad(KnownPod, "pod %s does not exist", k)
@@ -106,7 +107,7 @@ func (a *audit) places(p place.Plan) {
 			a.bad(UndecidedPod, "pod %s is placed although it needs %s", k, pod.Needs[0])
 		case placed && pod.Node != "" && !a.leaving[pod.Node]:
 			a.bad(KnownPod, "pod %s runs on node %s, which stays", k, pod.Node)
-		case placed && pod.Node != "" && (a.bound[k] || !pod.Reschedulable()):
+		case placed && pod.Node != "" && (a.held(pod) || !pod.Reschedulable()):
 			a.bad(KnownPod, "pod %s runs on node %s, and nothing may move it", k, pod.Node)
 		case placed:
 			a.placed[pod] = true
@@ -148,7 +149,7 @@ func (a *audit) purchase(name string, b place.Purchase) {
 	m := &machine{name: name}
 	var pods model.Resources
 	for _, k := range b.Pods {
-		pod := a.pods[k]
+		pod := a.w.Index.Pod(k)
 		if pod == nil {
 			continue
 		}

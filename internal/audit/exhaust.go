@@ -130,13 +130,14 @@ func (e *exhaust) with(b place.Purchase, pod model.Pod) place.Purchase {
 // Missed lists the pods that a sound plan leaves over although the plan with one more machine, for that pod alone, would
 // be sound as well. None means that nobody was left over for nothing. Cost: one Check for every such pod and offering.
 func Missed(w model.World, p place.Plan) []model.PodKey {
+	w = w.Indexed()
 	var out []model.PodKey
 	for i, l := range p.Left {
-		pod, ok := find(w.Pods, func(x model.Pod) bool { return x.Key() == l.Pod })
-		if !ok {
+		pod := w.Index.Pod(l.Pod)
+		if pod == nil {
 			continue
 		}
-		e := &exhaust{w: w, pods: []model.Pod{pod}}
+		e := &exhaust{w: w, pods: []model.Pod{*pod}}
 		rest := clone(p)
 		rest.Left = slices.Delete(rest.Left, i, i+1)
 		for _, pool := range w.Pools {
@@ -145,7 +146,7 @@ func Missed(w model.World, p place.Plan) []model.PodKey {
 					if len(out) > 0 && out[len(out)-1] == l.Pod {
 						continue
 					}
-					if o.Available && len(Check(w, e.settled(e.bought(rest, sold{pool, o}, pod)))) == 0 {
+					if o.Available && len(Check(w, e.settled(e.bought(rest, sold{pool, o}, *pod)))) == 0 {
 						out = append(out, l.Pod)
 					}
 				}

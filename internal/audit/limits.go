@@ -81,19 +81,20 @@ func of(r model.Resources, name string) int64 {
 // that it could become.
 func (a *audit) inUse(pool, name string) int64 {
 	total := int64(0)
-	for _, n := range a.w.Nodes {
+	for i := range a.w.Nodes {
+		n := &a.w.Nodes[i]
 		if n.Labels[model.LabelPool] != pool {
 			continue
 		}
 		have := of(n.Capacity, name)
-		if c := a.byProvider[n.ProviderID]; c != nil {
+		if c := a.w.Index.ClaimOf(n); c != nil {
 			have = max(have, of(c.Capacity, name))
 		}
 		total += have
 	}
 	for i := range a.w.Claims {
 		c := &a.w.Claims[i]
-		if c.Pool != pool || c.ProviderID != "" && a.hasNode[c.ProviderID] {
+		if c.Pool != pool || a.w.Index.NodeBy(c.ProviderID) != nil {
 			continue
 		}
 		have := of(c.Capacity, name)
@@ -120,7 +121,7 @@ func (a *audit) weights(p place.Plan) {
 			continue
 		}
 		for _, heavy := range a.w.Pools {
-			if heavy.Weight > pool.Weight && a.plainPool(heavy) && !slices.ContainsFunc(b.Pods, func(k model.PodKey) bool { return !a.couldBuy(heavy, a.pods[k]) }) {
+			if heavy.Weight > pool.Weight && a.plainPool(heavy) && !slices.ContainsFunc(b.Pods, func(k model.PodKey) bool { return !a.couldBuy(heavy, a.w.Index.Pod(k)) }) {
 				a.bad(Weights, "purchase %d for pool %s: pool %s is heavier and sells machines for each of its pods", i, b.Pool, heavy.Name)
 			}
 		}

@@ -10,32 +10,29 @@ import (
 
 // audit is one look at one plan.
 type audit struct {
-	w          model.World
-	pods       map[model.PodKey]*model.Pod
-	on         map[string][]*model.Pod // by node; without those that are over
-	nodes      map[string]*model.Node
-	byProvider map[string]*model.Claim
-	hasNode    map[string]bool // by provider id
-	leaving    map[string]bool // nodes on their way out
-	offers     map[store]map[model.OfferingKey]offer
-	own        map[model.ClassRef]map[string]bool // labels that machines of the class bring
-	faces      map[faceKey]*face
-	kindOf     map[*model.Pod]string
-	placed     map[*model.Pod]bool   // pods that the plan gives a place
-	moves      map[*model.Pod]bool   // pods that will not be where they run now, placed or not
-	bound      map[model.PodKey]bool // pods that must stay where they are
-	sells      map[alone]bool
-	machines   []*machine
-	ties       *tallies // nil when nobody has a say about neighbours
-	out        []Finding
+	w        model.World             // with an index
+	leaving  map[string]bool         // nodes on their way out
+	shut     map[model.PodKey][]bool // per pod and budget that lets nobody go, whether unready pods may; see held
+	offers   map[store]map[model.OfferingKey]offer
+	own      map[model.ClassRef]map[string]bool // labels that machines of the class bring
+	faces    map[faceKey]*face
+	kindOf   map[*model.Pod]string
+	placed   map[*model.Pod]bool // pods that the plan gives a place
+	moves    map[*model.Pod]bool // pods that will not be where they run now, placed or not
+	sells    map[alone]bool
+	machines []*machine
+	ties     *tallies // nil when nobody has a say about neighbours
+	out      []Finding
 }
 
-// machine is a node, a claim in flight or a purchase, with everything that it may turn out to be and every pod on it.
+// machine is a node, a claim in flight or a purchase, with everything that it may turn out to be and the pods of the plan on it.
 type machine struct {
-	name             string
-	faces            []*face // one for a node; one per offering otherwise
-	running, planned []*model.Pod
-	leaving          bool
+	name    string
+	node    string  // its name, "" when there is none yet
+	faces   []*face // one for a node; one per offering otherwise
+	planned []*model.Pod
+	running []*model.Pod // beside planned ones; not listed where there are none
+	leaving bool
 }
 
 // face is one thing that a machine may turn out to be.
@@ -66,61 +63,47 @@ type offer struct {
 }
 
 func newAudit(w model.World) *audit {
+	w = w.Indexed()
 	w.Daemons = joining(w.Daemons)
-	a := &audit{w: w, pods: make(map[model.PodKey]*model.Pod, len(w.Pods)), on: map[string][]*model.Pod{}, nodes: map[string]*model.Node{},
-		byProvider: map[string]*model.Claim{}, hasNode: map[string]bool{}, leaving: map[string]bool{},
-		offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
-		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, moves: map[*model.Pod]bool{}, bound: held(w), sells: map[alone]bool{}}
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		a.pods[p.Key()] = p
-		if p.Node != "" && !p.Terminal {
-			a.on[p.Node] = append(a.on[p.Node], p)
-		}
-	}
+	return &audit{w: w, leaving: departing(&w), offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
+		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
+}
+
+// departing lists the nodes on their way out: they, or their claims, are being deleted.
+func departing(w *model.World) map[string]bool {
+	out := map[string]bool{}
 	for i := range w.Claims {
-		c := &w.Claims[i]
-		if c.ProviderID != "" {
-			a.byProvider[c.ProviderID] = c
-		}
-		if c.Deleting() && c.NodeName != "" {
-			a.leaving[c.NodeName] = true
+		if c := &w.Claims[i]; c.Deleting() && c.NodeName != "" {
+			out[c.NodeName] = true
 		}
 	}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		a.nodes[n.Name] = n
-		if n.ProviderID != "" {
-			a.hasNode[n.ProviderID] = true
-		}
-		if c := a.byProvider[n.ProviderID]; n.Deleting() || c != nil && c.Deleting() {
-			a.leaving[n.Name] = true
-		}
-	}
-	return a
-}
-
-// held lists pods that nobody may move although their node leaves: they forbid it, or a disruption budget lets nobody go.
-func held(w model.World) map[model.PodKey]bool {
-	out, unready := map[model.PodKey]bool{}, map[model.PodKey]bool{}
-	going := map[model.PodKey]bool{}
-	for _, p := range w.Pods {
-		going[p.Key()] = p.Deleting() // it goes already, whoever forbade it
-		if p.DoNotDisrupt == "true" && !p.Deleting() {
-			out[p.Key()] = true
-		}
-		if !p.PodReady {
-			unready[p.Key()] = true
-		}
-	}
-	for _, b := range w.PDBs {
-		for _, k := range b.Pods {
-			if b.Allowed == 0 && !going[k] && !(b.AlwaysAllowUnready && unready[k]) {
-				out[k] = true
-			}
+		if c := w.Index.ClaimOf(n); n.Deleting() || c != nil && c.Deleting() {
+			out[n.Name] = true
 		}
 	}
 	return out
+}
+
+// held reports whether nobody may move the pod although its node leaves: it forbids that, or a disruption budget lets nobody go. One
+// that goes already does so whoever forbade it.
+func (a *audit) held(p *model.Pod) bool {
+	if p.Deleting() {
+		return false
+	}
+	if a.shut == nil {
+		a.shut = map[model.PodKey][]bool{}
+		for _, b := range a.w.PDBs {
+			if b.Allowed != 0 {
+				continue
+			}
+			for _, k := range b.Pods {
+				a.shut[k] = append(a.shut[k], b.AlwaysAllowUnready)
+			}
+		}
+	}
+	return p.DoNotDisrupt == "true" || slices.ContainsFunc(a.shut[p.Key()], func(unreadyMayGo bool) bool { return !unreadyMayGo || p.PodReady })
 }
 
 // store names a catalogue: a pool's own, or, with no pool, its class'.

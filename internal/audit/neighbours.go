@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -21,24 +22,72 @@ const (
 	manySteps             = 60 // orders of those that go pod by pod
 )
 
-// related reports whether any pod of the plan has a say about its neighbours, or a running pod about any pod of the plan.
+// related reports whether any pod of the plan has a say about its neighbours, or a running pod or a daemon about a pod of the plan.
 func (a *audit) related() bool {
 	for p := range a.placed {
 		if len(p.PodAffinity)+len(p.PodAntiAffinity) > 0 || slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard }) {
 			return true
 		}
 	}
-	if len(a.placed) > 0 {
-		if slices.ContainsFunc(a.w.Daemons, func(d model.Daemon) bool { return len(d.Pod.PodAntiAffinity) > 0 }) {
+	if len(a.placed) == 0 {
+		return false
+	}
+	l := newLookup(a.w, maps.Keys(a.placed))
+	for i := range a.w.Daemons {
+		if slices.ContainsFunc(a.w.Daemons[i].Pod.PodAntiAffinity, l.picks) {
 			return true
 		}
-		for _, pods := range a.on {
-			if slices.ContainsFunc(pods, func(p *model.Pod) bool { return len(p.PodAntiAffinity) > 0 }) {
-				return true
-			}
+	}
+	for k := range a.w.Index.Kinds().All() {
+		if slices.ContainsFunc(k.Pod().PodAntiAffinity, l.picks) {
+			return true
 		}
 	}
 	return false
+}
+
+// lookup answers whether a term picks any of some pods.
+type lookup struct {
+	namespaces map[string]map[string]string
+	pods       []*model.Pod // one of each namespace and set of labels
+	byLabel    map[[2]string][]*model.Pod
+}
+
+func newLookup(w model.World, pods iter.Seq[*model.Pod]) *lookup {
+	l := &lookup{namespaces: map[string]map[string]string{}, byLabel: map[[2]string][]*model.Pod{}}
+	for _, n := range w.Namespaces {
+		l.namespaces[n.Name] = n.Labels
+	}
+	seen := map[string]bool{}
+	for p := range pods {
+		text := p.Namespace
+		for _, k := range slices.Sorted(maps.Keys(p.Labels)) {
+			text += "\x00" + k + "\x00" + p.Labels[k]
+		}
+		if seen[text] {
+			continue
+		}
+		seen[text] = true
+		l.pods = append(l.pods, p)
+		for k, v := range p.Labels {
+			l.byLabel[[2]string{k, v}] = append(l.byLabel[[2]string{k, v}], p)
+		}
+	}
+	return l
+}
+
+// picks reports whether the term picks one of the pods. Those that lack a label that it asks for need not be asked.
+func (l *lookup) picks(t model.PodTerm) bool {
+	if t.Selector == nil {
+		return false
+	}
+	one := func(p *model.Pod) bool { return picks(l.namespaces, t, p) }
+	for _, r := range t.Selector.Requirements {
+		if r.Op == model.In {
+			return slices.ContainsFunc(r.Values, func(v string) bool { return slices.ContainsFunc(l.byLabel[[2]string{r.Key, v}], one) })
+		}
+	}
+	return slices.ContainsFunc(l.pods, one)
 }
 
 // neighbours checks topology spread, pod affinity and pod anti-affinity of all that was placed, as kube-scheduler would at

@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// nominations checks that nodes and claims really hold, together, what is expected there. Nodes and claims on which nothing is
-// expected are looked at too: they are domains for spread, and their pods have neighbours.
+// nominations checks that nodes and claims really hold, together, what is expected there. Where pods have a say about their neighbours, nodes
+// and claims on which nothing is expected are looked at too: they are domains, and have pods.
 func (a *audit) nominations(p place.Plan) {
 	nodes, claims := map[string][]*model.Pod{}, map[string][]*model.Pod{}
 	for _, n := range p.Fits {
@@ -19,7 +19,7 @@ func (a *audit) nominations(p place.Plan) {
 			a.bad(Target, "pod %s: want a node or a claim, have %q and %q", n.Pod, n.Node, n.Claim)
 			continue
 		}
-		pod := a.pods[n.Pod]
+		pod := a.w.Index.Pod(n.Pod)
 		if pod == nil {
 			continue
 		}
@@ -40,7 +40,7 @@ func (a *audit) nominations(p place.Plan) {
 	for i := range a.w.Claims {
 		c := &a.w.Claims[i]
 		pods := claims[c.Name]
-		if len(pods) == 0 && !related || c.Deleting() || c.NodeName != "" || a.hasNode[c.ProviderID] && len(pods) == 0 {
+		if len(pods) == 0 && !related || c.Deleting() || c.NodeName != "" || a.w.Index.NodeBy(c.ProviderID) != nil && len(pods) == 0 {
 			continue
 		}
 		a.claim(c, pods)
@@ -63,17 +63,20 @@ func (a *audit) node(n *model.Node, pods []*model.Pod) {
 	if len(pods) > 0 && !young && n.Ready != model.True {
 		a.bad(Target, "node %s is not ready", n.Name)
 	}
-	m := &machine{name: "node " + n.Name, faces: []*face{f}, planned: pods, leaving: a.leaving[n.Name]}
+	m := &machine{name: "node " + n.Name, node: n.Name, faces: []*face{f}, planned: pods, leaving: a.leaving[n.Name]}
+	a.machines = append(a.machines, m)
+	if len(pods) == 0 {
+		return
+	}
 	used := model.Resources{}
-	for _, p := range a.on[n.Name] {
+	for _, p := range a.w.Index.On(n.Name).Pods {
+		if p.Terminal {
+			continue
+		}
 		used = used.Add(p.Requests)
 		if !a.placed[p] && !a.moves[p] {
 			m.running = append(m.running, p)
 		}
-	}
-	a.machines = append(a.machines, m)
-	if len(pods) == 0 {
-		return
 	}
 	for _, p := range pods {
 		used = used.Add(p.Requests)
@@ -93,8 +96,8 @@ func (a *audit) nodeFace(n *model.Node) (f *face, alloc model.Resources, young b
 	f = &face{what: "node " + n.Name, labels: plain(n.Labels), attach: n.AttachLimits, accepted: map[string]bool{}}
 	alloc = n.Allocatable
 	var startup []model.Taint
-	c := a.byProvider[n.ProviderID]
-	if c != nil && n.ProviderID != "" && n.Labels[model.LabelInitialized] != "true" && !c.Is(model.Initialized) {
+	c := a.w.Index.ClaimOf(n)
+	if c != nil && n.Labels[model.LabelInitialized] != "true" && !c.Is(model.Initialized) {
 		young, startup = true, c.StartupTaints
 		labels := maps.Clone(c.Labels)
 		if labels == nil {
@@ -128,8 +131,8 @@ func (a *audit) nodeFace(n *model.Node) (f *face, alloc model.Resources, young b
 func (a *audit) starting(node string, f *face) {
 	for i := range a.w.Daemons {
 		d := &a.w.Daemons[i]
-		there := slices.ContainsFunc(a.on[node], func(p *model.Pod) bool {
-			if p.Namespace != d.Namespace || !p.DaemonSet || p.Deleting() {
+		there := slices.ContainsFunc(a.w.Index.On(node).Pods, func(p *model.Pod) bool {
+			if p.Terminal || p.Namespace != d.Namespace || !p.DaemonSet || p.Deleting() {
 				return false
 			}
 			for k, v := range d.Pod.Labels {

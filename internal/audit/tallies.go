@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type tallies struct {
 	rest       []*tally
 	namespaces map[string]map[string]string
 	keys       map[string]bool // the labels that make domains
+	at         map[string]int  // machines that are nodes, by name
 	kins       map[string]*kin
 	units      []*unit
 	crew       map[*model.Daemon]*kin // daemons, with who counts them and whom they refuse
@@ -64,11 +66,14 @@ type unit struct {
 
 func newTallies(a *audit) *tallies {
 	t := &tallies{a: a, byText: map[string]*tally{}, byLabel: map[[2]string][]*tally{}, namespaces: map[string]map[string]string{},
-		keys: map[string]bool{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}}
+		keys: map[string]bool{}, at: map[string]int{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}}
 	for _, n := range a.w.Namespaces {
 		t.namespaces[n.Name] = n.Labels
 	}
 	for i, m := range a.machines {
+		if m.node != "" {
+			t.at[m.node] = i
+		}
 		units := map[*kin]*unit{}
 		for _, p := range m.planned {
 			k := t.kinOf(p)
@@ -80,16 +85,8 @@ func newTallies(a *audit) *tallies {
 			}
 			u.pods = append(u.pods, p)
 		}
-		for _, p := range m.running {
-			if p.Deleting() {
-				continue
-			}
-			for _, term := range p.PodAntiAffinity {
-				x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term))
-				x.owners = append(x.owners, seat{p, i})
-			}
-		}
 	}
+	t.refusing()
 	for i := range a.w.Daemons {
 		d := &a.w.Daemons[i]
 		pod := d.Pod
@@ -109,18 +106,50 @@ func newTallies(a *audit) *tallies {
 			}
 		}
 	}
-	for i, m := range a.machines {
-		for _, p := range m.running {
-			for _, x := range t.picking(p) {
-				if p.Deleting() {
-					x.ending = append(x.ending, seat{p, i})
-				} else {
-					x.who = append(x.who, seat{p, i})
+	for k := range a.w.Index.Kinds().All() {
+		if counted := t.picking(k.Pod()); len(counted) > 0 {
+			for s := range t.seats(k) {
+				for _, x := range counted {
+					if s.pod.Deleting() {
+						x.ending = append(x.ending, s)
+					} else {
+						x.who = append(x.who, s)
+					}
 				}
 			}
 		}
 	}
 	return t
+}
+
+// seats yields the running pods of a kind that the plan leaves where they are.
+func (t *tallies) seats(k *model.Kind) iter.Seq[seat] {
+	return func(yield func(seat) bool) {
+		for p := range k.Pods.All() {
+			i, ok := t.at[p.Node]
+			if ok && !t.a.placed[p] && !t.a.moves[p] && !yield(seat{p, i}) {
+				return
+			}
+		}
+	}
+}
+
+// refusing makes the tallies of whom running pods refuse, as far as that is pods of the plan.
+func (t *tallies) refusing() {
+	l := newLookup(t.a.w, maps.Keys(t.a.placed))
+	for k := range t.a.w.Index.Kinds().All() {
+		for _, term := range k.Pod().PodAntiAffinity {
+			if !l.picks(term) {
+				continue
+			}
+			x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term))
+			for s := range t.seats(k) {
+				if !s.pod.Deleting() {
+					x.owners = append(x.owners, s)
+				}
+			}
+		}
+	}
 }
 
 // kinOf sorts a planned pod, and makes the tallies of what it asks.
@@ -231,7 +260,7 @@ func (t *tallies) picking(p *model.Pod) []*tally {
 	var out []*tally
 	ask := func(list []*tally) {
 		for _, x := range list {
-			if !slices.ContainsFunc(x.terms, func(term model.PodTerm) bool { return !t.picks(term, p) }) {
+			if !slices.ContainsFunc(x.terms, func(term model.PodTerm) bool { return !picks(t.namespaces, term, p) }) {
 				out = append(out, x)
 			}
 		}
@@ -245,8 +274,8 @@ func (t *tallies) picking(p *model.Pod) []*tally {
 }
 
 // picks reports whether a term means the pod.
-func (t *tallies) picks(term model.PodTerm, p *model.Pod) bool {
-	if !slices.Contains(term.Namespaces, p.Namespace) && !selects(term.NamespaceSelector, t.namespaces[p.Namespace]) {
+func picks(namespaces map[string]map[string]string, term model.PodTerm, p *model.Pod) bool {
+	if !slices.Contains(term.Namespaces, p.Namespace) && !selects(term.NamespaceSelector, namespaces[p.Namespace]) {
 		return false
 	}
 	return selects(term.Selector, p.Labels)

@@ -13,21 +13,16 @@ import (
 // at last let the node go. The machine itself is the claim's business (lifecycles).
 func (c *Controller) draining(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
-	claims := map[string]*model.Claim{}
-	for i := range w.Claims {
-		if id := w.Claims[i].ProviderID; id != "" {
-			claims[id] = &w.Claims[i]
-		}
-	}
-	pods := podsByNode(w)
 	var next time.Duration
 	for i := range w.Nodes {
 		n := w.Nodes[i]
 		if !n.Deleting() || !hasFinalizer(n.Finalizers) {
 			continue
 		}
-		v := drain.View{Node: n, Claim: claims[n.ProviderID], Pods: pods[n.Name], PDBs: w.PDBs, Now: c.Now(),
-			InstanceGone: c.instanceGone(w, n)}
+		v := drain.View{Node: n, Claim: w.Index.ClaimOf(&n), PDBs: w.PDBs, Now: c.Now(), InstanceGone: c.instanceGone(w, n)}
+		for _, p := range w.Index.On(n.Name).Pods {
+			v.Pods = append(v.Pods, *p)
+		}
 		for _, a := range w.Attachments {
 			if a.Node == n.Name {
 				v.Attachments = append(v.Attachments, a)
@@ -101,16 +96,6 @@ func (c *Controller) drainStep(ctx context.Context, v drain.View, s drain.Step) 
 		return ignore(c.Store.PatchNode(ctx, n.Name, kube.NodePatch{UID: n.UID, DropFinalizer: true}), kube.NotFound)
 	}
 	return nil
-}
-
-func podsByNode(w model.World) map[string][]model.Pod {
-	out := map[string][]model.Pod{}
-	for _, p := range w.Pods {
-		if p.Node != "" {
-			out[p.Node] = append(out[p.Node], p)
-		}
-	}
-	return out
 }
 
 func hasFinalizer(list []string) bool {

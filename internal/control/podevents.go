@@ -26,7 +26,6 @@ func (c *Controller) podEvents() *podWatcher {
 
 func (p *podWatcher) pass(ctx context.Context) time.Duration {
 	w := p.World.Snapshot()
-	pods := podsByNode(w)
 	now := p.Now()
 	var next time.Duration
 	seen := make(map[string]uint64, len(w.Claims))
@@ -35,7 +34,7 @@ func (p *podWatcher) pass(ctx context.Context) time.Duration {
 		if claim.NodeName == "" || claim.Deleting() {
 			continue
 		}
-		print := fingerprint(pods[claim.NodeName])
+		print := fingerprint(w.Index.On(claim.NodeName).Pods)
 		old, known := p.seen[claim.UID]
 		seen[claim.UID] = print
 		if !known || old == print {
@@ -59,7 +58,7 @@ func (p *podWatcher) pass(ctx context.Context) time.Duration {
 }
 
 // fingerprint changes when a pod that would need another place comes, goes, ends or starts to leave.
-func fingerprint(pods []model.Pod) uint64 {
+func fingerprint(pods []*model.Pod) uint64 {
 	h := fnv.New64a()
 	for i := range pods { // the picture is sorted
 		if pods[i].Reschedulable() && !pods[i].Deleting() {

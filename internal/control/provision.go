@@ -96,19 +96,13 @@ func planInputs(w model.World) uint64 {
 		n := &w.Nodes[i]
 		fmt.Fprintln(h, n.Name, n.Taints, n.Cordoned, n.Deleting(), n.Ready, n.Allocatable)
 	}
-	bound := 0
-	for i := range w.Pods {
-		if w.Pods[i].Node != "" && !w.Pods[i].Terminal {
-			bound++
-		}
-	}
 	for i := range w.Classes {
 		fmt.Fprintln(h, w.Classes[i].Ref, w.Classes[i].Ready(), w.Catalogs[w.Classes[i].Ref].Epoch)
 	}
 	for i := range w.Daemons {
 		fmt.Fprintln(h, w.Daemons[i].ObjectKey(), w.Daemons[i].Pod.Requests)
 	}
-	fmt.Fprintln(h, bound)
+	fmt.Fprintln(h, w.Index.Running())
 	return h.Sum64()
 }
 
@@ -120,8 +114,8 @@ func (p *provisioner) fresh(w model.World) (fresh int, more bool) {
 	for i := range pods {
 		waiting[pods[i].UID] = !pods[i].Unjudged()
 	}
-	for i := range w.Pods {
-		if x := &w.Pods[i]; x.Unjudged() {
+	for x := range w.Index.Unbound().All() {
+		if x.Unjudged() {
 			if _, waits := waiting[x.UID]; !waits {
 				more = true
 				break
@@ -149,7 +143,7 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
 	p.move(ctx, w, plan)
-	p.Observe.Leftovers(w.Pods, real.Left)
+	p.Observe.Leftovers(w.Index, real.Left)
 }
 
 // timed makes a plan, and tells of one that takes long while it is being made.
@@ -227,14 +221,10 @@ func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
 	if len(plan.Buy) == 0 {
 		return
 	}
-	pods := make(map[model.PodKey]*model.Pod, len(w.Pods))
-	for i := range w.Pods {
-		pods[w.Pods[i].Key()] = &w.Pods[i]
-	}
 	var g errgroup.Group
 	g.SetLimit(writers)
 	for _, o := range orders(w, plan) {
-		g.Go(p.shielded("provision", func() error { p.write(ctx, o, pods); return nil }))
+		g.Go(p.shielded("provision", func() error { p.write(ctx, o, w.Index); return nil }))
 	}
 	_ = g.Wait() // each step has told what went wrong
 }
@@ -263,7 +253,7 @@ func orders(w model.World, plan place.Plan) []order {
 }
 
 // write writes one claim and tells its pods.
-func (p *provisioner) write(ctx context.Context, o order, pods map[model.PodKey]*model.Pod) {
+func (p *provisioner) write(ctx context.Context, o order, pods *model.Index) {
 	made, err := p.Store.CreateClaim(ctx, o.claim)
 	switch kube.CodeOf(err) {
 	case "":
@@ -277,7 +267,7 @@ func (p *provisioner) write(ctx context.Context, o order, pods map[model.PodKey]
 		return
 	}
 	for _, key := range o.purchase.Pods {
-		if pod := pods[key]; pod != nil && !pod.Virtual {
+		if pod := pods.Pod(key); pod != nil && !pod.Virtual {
 			p.Observe.Nominated(*pod, "nodeclaim/"+o.claim.Name)
 		}
 	}

@@ -65,10 +65,10 @@ func (d *Decision) keep(x site, why model.Why, detail string, after time.Duratio
 
 // site is a claim with all that belongs to it.
 type site struct {
-	claim model.Claim
-	node  model.Node // zero when none has joined
+	claim *model.Claim
+	node  *model.Node // nobody's when none has joined
 	pool  *model.Pool
-	pods  []model.Pod
+	pods  []*model.Pod
 	price model.Price // zero when the cloud does not sell it any more
 }
 
@@ -85,55 +85,75 @@ type picture struct {
 }
 
 func survey(in Input) *picture {
+	in.World = in.World.Indexed()
 	s := &picture{Input: in, nominated: map[string]model.PodKey{}, closed: map[model.PodKey]string{}}
-	w := in.World
-	pods := map[string][]model.Pod{}
-	for _, p := range w.Pods {
-		switch {
-		case p.Node != "":
-			pods[p.Node] = append(pods[p.Node], p)
-		case p.Nominated != "":
+	w, none := &s.World, &model.Node{}
+	for p := range w.Index.Unbound().All() {
+		if p.Nominated != "" {
 			s.nominated[p.Nominated] = p.Key()
 		}
 	}
 	for _, b := range w.PDBs {
+		if b.Allowed > 0 {
+			continue
+		}
 		for _, k := range b.Pods {
-			if b.Allowed <= 0 {
-				s.closed[k] = b.Namespace + "/" + b.Name
-			}
+			s.closed[k] = b.Namespace + "/" + b.Name
 		}
 	}
-	nodes := map[string]model.Node{}
-	for _, n := range w.Nodes {
-		if n.ProviderID != "" {
-			nodes[n.ProviderID] = n
-		}
+	pools := make(map[string]*model.Pool, len(w.Pools))
+	for i := range w.Pools {
+		pools[w.Pools[i].Name] = &w.Pools[i]
 	}
-	for _, c := range w.Claims {
-		x := site{claim: c, price: price(w, c)}
-		if c.ProviderID != "" {
-			x.node = nodes[c.ProviderID]
+	prices := prices{w: w}
+	s.sites = make([]site, 0, len(w.Claims))
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		x := site{claim: c, node: w.Index.NodeBy(c.ProviderID), price: prices.of(c)}
+		if c.Pool != "" {
+			x.pool = pools[c.Pool]
 		}
-		if i := slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == c.Pool }); i >= 0 && c.Pool != "" {
-			x.pool = &w.Pools[i]
-		}
-		if x.node.Name != "" {
-			x.pods = pods[x.node.Name]
+		if x.node == nil {
+			x.node = none
+		} else {
+			x.pods = w.Index.On(x.node.Name).Pods
 		}
 		s.sites = append(s.sites, x)
 	}
 	return s
 }
 
-// price is what the claim's machine costs now.
-func price(w model.World, c model.Claim) model.Price {
-	t, _ := w.Catalog(c.Pool, c.Class).Type(c.Labels[model.LabelInstanceType])
+// prices knows what machines cost now; each kind is looked up once.
+type prices struct {
+	w     *model.World
+	known map[priced]model.Price
+}
+
+type priced struct {
+	pool  string
+	class model.ClassRef
+	key   model.OfferingKey
+}
+
+func (l *prices) of(c *model.Claim) model.Price {
+	k := priced{c.Pool, c.Class, model.OfferingKey{Type: c.Labels[model.LabelInstanceType], Zone: c.Labels[model.LabelZone],
+		CapacityType: c.Labels[model.LabelCapacityType]}}
+	price, ok := l.known[k]
+	if ok {
+		return price
+	}
+	t, _ := l.w.Catalog(c.Pool, c.Class).Type(k.key.Type)
 	for _, o := range t.Offerings {
-		if o.Zone == c.Labels[model.LabelZone] && o.CapacityType == c.Labels[model.LabelCapacityType] {
-			return o.Price
+		if o.Zone == k.key.Zone && o.CapacityType == k.key.CapacityType {
+			price = o.Price
+			break
 		}
 	}
-	return 0
+	if l.known == nil {
+		l.known = map[priced]model.Price{}
+	}
+	l.known[k] = price
+	return price
 }
 
 // census counts the pool's nodes as budgets see them: initialized ones whose machine is not on its way out already,

@@ -9,9 +9,8 @@ import (
 
 // board knows where pods are, as kube-scheduler counts them: those that are bound, and on one node those that were told of it.
 type board struct {
-	w     *model.World
-	nodes map[string]*model.Node
-	told  map[string][]*model.Pod // by node
+	w    *model.World
+	told map[string][]*model.Pod // by node
 	// counts are the bound pods that a selector picks, per domain, by namespace, key and selector; each domain that is there
 	// has an entry.
 	counts map[string]map[string]int
@@ -20,22 +19,16 @@ type board struct {
 }
 
 func newBoard(w *model.World, sites []*site) *board {
-	b := &board{w: w, nodes: make(map[string]*model.Node, len(w.Nodes)), told: map[string][]*model.Pod{}, counts: map[string]map[string]int{},
+	b := &board{w: w, told: map[string][]*model.Pod{}, counts: map[string]map[string]int{},
 		free: make(map[string]model.Resources, len(sites))}
-	for i := range w.Nodes {
-		b.nodes[w.Nodes[i].Name] = &w.Nodes[i]
-	}
 	for _, s := range sites {
 		if s.node != nil {
-			b.free[s.node.Name] = s.node.Allocatable
+			b.free[s.node.Name] = s.node.Allocatable.Sub(w.Index.On(s.node.Name).Used)
 		}
 	}
-	for i := range w.Pods {
-		switch p := &w.Pods[i]; {
-		case p.Node != "" && !p.Terminal:
-			b.take(p, p.Node)
-		case p.Node == "" && p.Promised != "":
-			b.tell(p, b.nodes[p.Promised])
+	for p := range w.Index.Unbound().All() {
+		if p.Promised != "" {
+			b.tell(p, w.Index.Node(p.Promised))
 		}
 	}
 	return b
@@ -68,14 +61,15 @@ func (b *board) count(ns, key string, sel *model.Selector) map[string]int {
 			c[d] += 0
 		}
 	}
-	for i := range b.w.Pods {
-		p := &b.w.Pods[i]
-		if p.Node == "" || p.Terminal || p.Namespace != ns || !sel.Matches(p.Labels) {
+	for kind := range b.w.Index.Kinds().All() {
+		if p := kind.Pod(); p.Namespace != ns || !sel.Matches(p.Labels) {
 			continue
 		}
-		if n := b.nodes[p.Node]; n != nil {
-			if d, ok := n.Labels[key]; ok {
-				c[d]++
+		for p := range kind.Pods.All() {
+			if n := b.w.Index.Node(p.Node); n != nil {
+				if d, ok := n.Labels[key]; ok {
+					c[d]++
+				}
 			}
 		}
 	}

@@ -76,6 +76,7 @@ type wave struct {
 // Decide says what to do for the nodes of claims whose pods still wait, by claim name. Claims without such pods are not in it. Pods
 // that are spent for a node are not told of it. O(pods × constraints of the planned pods).
 func Decide(w model.World, now time.Time, spent Spent) []Landing {
+	w = w.Indexed()
 	sites := survey(&w)
 	if len(sites) == 0 {
 		return nil
@@ -126,15 +127,9 @@ func newWave(sites []*site, b *board, spent Spent) *wave {
 
 // survey lists the claims for which pods wait, by name. A pod that was planned for twice belongs to the newer claim.
 func survey(w *model.World) []*site {
-	nodes := map[string]*model.Node{}
-	for i := range w.Nodes {
-		if id := w.Nodes[i].ProviderID; id != "" {
-			nodes[id] = &w.Nodes[i]
-		}
-	}
 	idle := map[model.PodKey]*model.Pod{}
-	for i := range w.Pods {
-		if p := &w.Pods[i]; (p.Provisionable() || p.Unjudged()) && !p.Virtual { // of the latter, those that were planned for with others of their template
+	for p := range w.Index.Unbound().All() {
+		if (p.Provisionable() || p.Unjudged()) && !p.Virtual { // of the latter, those that were planned for with others of their template
 			idle[p.Key()] = p
 		}
 	}
@@ -156,7 +151,7 @@ func survey(w *model.World) []*site {
 		if len(s.pods) == 0 {
 			continue
 		}
-		if n := nodes[c.ProviderID]; n != nil && c.ProviderID != "" && !n.Deleting() {
+		if n := w.Index.NodeBy(c.ProviderID); n != nil && !n.Deleting() {
 			s.node, s.ready = n, ready(n, c)
 		}
 		out = append(out, s)

@@ -61,6 +61,7 @@ func (p *Patience) Spent() Spent { return p.spent }
 // Being nominated is nothing for which kube-scheduler tries a pod again, and the room is kept from all others for as long as the nomination
 // stands. Taking it back makes it try every waiting pod.
 func (p *Patience) Look(w model.World, now time.Time) (back []model.Pod, next time.Duration) {
+	w = w.Indexed()
 	told, waits := standing(&w, len(p.turns) > 0)
 	maps.DeleteFunc(p.turns, func(t turn, _ int) bool { return !waits[t.uid] })
 	stands := make(map[turn]stand, len(told))
@@ -151,8 +152,7 @@ func (p *Patience) settle() {
 // standing lists the pods that wait with a nomination of ours, in the order of the picture; and, when asked, the UIDs of all that wait.
 func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]bool) {
 	waits = map[string]bool{}
-	for i := range w.Pods {
-		p := &w.Pods[i]
+	for p := range w.Index.Unbound().All() {
 		if !p.Provisionable() || p.Virtual {
 			continue
 		}
@@ -181,16 +181,10 @@ func anyClaim(*model.Claim) bool { return true }
 
 // hosts are the nodes that are there to stay, by name, and whether they take pods.
 func hosts(w *model.World) map[string]site {
-	claims := map[string]*model.Claim{}
-	for i := range w.Claims {
-		if id := w.Claims[i].ProviderID; id != "" {
-			claims[id] = &w.Claims[i]
-		}
-	}
 	out := map[string]site{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		c := claims[n.ProviderID]
+		c := w.Index.ClaimOf(n)
 		if n.Deleting() || c != nil && c.Deleting() {
 			continue
 		}

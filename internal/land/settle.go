@@ -36,8 +36,8 @@ type Settling struct {
 func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wait map[model.PodKey]bool, next time.Duration) {
 	ours := place.Planned(&w, func(c *model.Claim) bool { return landing(c, now) })
 	uids := map[model.PodKey]string{}
-	for i := range w.Pods {
-		if p := &w.Pods[i]; p.Node == "" && !p.Virtual && ours[p.Key()] {
+	for p := range w.Indexed().Index.Unbound().All() {
+		if !p.Virtual && ours[p.Key()] {
 			uids[p.Key()] = p.UID
 		}
 	}

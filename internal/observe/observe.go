@@ -129,22 +129,18 @@ func (r *Recorder) Nominated(p model.Pod, target string) {
 }
 
 // Leftovers tells every pod that goes nowhere why, in one event with a reason per pool.
-func (r *Recorder) Leftovers(pods []model.Pod, left []place.Leftover) {
-	byKey := make(map[model.PodKey]model.Pod, len(pods))
-	for _, p := range pods {
-		byKey[p.Key()] = p
-	}
+func (r *Recorder) Leftovers(pods *model.Index, left []place.Leftover) {
 	counts := map[model.Why]int{}
 	for _, l := range left {
 		counts[l.Why]++
 		if l.Why == model.WhyPoolOptOut {
 			continue // it asked not to run on our nodes: nothing is wrong
 		}
-		p, ok := byKey[l.Pod]
-		if !ok {
+		p := pods.Pod(l.Pod)
+		if p == nil {
 			continue
 		}
-		r.say(p, kube.Warning, "FailedScheduling", "%s", Leftover(l))
+		r.say(*p, kube.Warning, "FailedScheduling", "%s", Leftover(l))
 	}
 	r.metrics.ignored.Set(float64(counts[model.WhyPoolOptOut]))
 }

@@ -59,7 +59,7 @@ func recorder(t *testing.T) (*Recorder, *ear, *prometheus.Registry) {
 func TestPodsThatOptOutAreNotBothered(t *testing.T) {
 	r, e, _ := recorder(t)
 	pods := []model.Pod{{Namespace: "a", Name: "in"}, {Namespace: "a", Name: "out"}}
-	r.Leftovers(pods, []place.Leftover{{Pod: pods[0].Key(), Why: model.WhyNoPools}, {Pod: pods[1].Key(), Why: model.WhyPoolOptOut}})
+	r.Leftovers(model.World{Pods: pods}.Indexed().Index, []place.Leftover{{Pod: pods[0].Key(), Why: model.WhyNoPools}, {Pod: pods[1].Key(), Why: model.WhyPoolOptOut}})
 	if len(e.heard) != 1 || e.heard[0].About.ObjectKey() != "a/in" || e.heard[0].Reason != "FailedScheduling" || e.heard[0].Type != kube.Warning {
 		t.Errorf("heard %+v, want one FailedScheduling about a/in", e.heard)
 	}

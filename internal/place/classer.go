@@ -17,37 +17,28 @@ type classer struct {
 	shared map[string]bool
 }
 
-// newClasser looks at who asks about whom: the pods to place, and running pods that refuse others.
-func newClasser(lists ...[]*model.Pod) *classer {
+// newClasser looks at who asks about whom: the pods of the lists, and all of the picture.
+func newClasser(x *model.Index, lists ...[]*model.Pod) *classer {
 	keys := map[string]bool{}
-	note := func(s *model.Selector) {
-		if s != nil {
-			for _, r := range s.Requirements {
-				keys[r.Key] = true
-			}
-		}
+	asked, any := x.AskedLabels()
+	for key := range asked {
+		keys[key] = true
 	}
 	k := &classer{shared: map[string]bool{}}
 	users := map[string]model.PodKey{}
-	any := false
 	for _, pods := range lists {
 		for _, p := range pods {
-			for _, c := range p.Spread {
-				note(c.Selector)
+			for key := range p.AskedLabels() {
+				keys[key] = true
 			}
-			for _, list := range [2][]model.PodTerm{p.PodAffinity, p.PodAntiAffinity} {
-				for _, t := range list {
-					note(t.Selector)
-				}
-			}
-			for _, w := range p.Prefers {
-				if w.Pod != nil {
-					note(w.Pod.Selector)
-				}
-			}
-			any = any || len(p.Spread)+len(p.PodAffinity)+len(p.PodAntiAffinity)+len(p.Prefers) > 0
+			any = any || p.Asks()
 			for _, v := range p.Volumes {
-				if old, ok := users[v.ID]; ok && old != p.Key() {
+				others := x.VolumeUsers(v.ID)
+				if others == 1 && x.Pod(p.Key()) != nil {
+					others = 0 // itself
+				}
+				old, ok := users[v.ID]
+				if others > 0 || ok && old != p.Key() {
 					k.shared[v.ID] = true
 				}
 				users[v.ID] = p.Key()

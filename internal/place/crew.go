@@ -198,9 +198,11 @@ func (d *decision) coming() map[*slot][]*daemon {
 	if len(young) == 0 || len(out) == 0 {
 		return out
 	}
-	for i := range d.in.World.Pods {
-		if p := &d.in.World.Pods[i]; p.DaemonSet && young[p.Node] != nil && !p.Terminal && !p.Deleting() {
-			s := young[p.Node]
+	for node, s := range young {
+		for _, p := range d.in.World.Index.On(node).Pods {
+			if !p.DaemonSet || p.Terminal || p.Deleting() {
+				continue
+			}
 			out[s] = slices.DeleteFunc(out[s], func(m *daemon) bool { return m.made(p) })
 		}
 	}

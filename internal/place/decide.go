@@ -13,6 +13,7 @@ import (
 // need them, the pods of nodes that are leaving. Cost: about O(pods log pods + running pods + pools × offerings × forms + search), the
 // search bounded by Input.Limit.
 func Decide(in Input) Plan {
+	in.World = in.World.Indexed()
 	list := pointers(in.Pods)
 	if len(list) == 0 {
 		list = waiting(&in.World)
@@ -58,31 +59,35 @@ func decide(in Input, list []*model.Pod) Plan {
 // go): a machine bought for them would stand empty, be removed, and be bought again.
 func Waiting(w model.World) []model.Pod {
 	var out []model.Pod
+	w = w.Indexed()
 	for _, p := range waiting(&w) {
 		out = append(out, *p)
 	}
 	return out
 }
 
-// leavers names the nodes on their way out: they are being deleted, or the claim that they were bought with is.
+// leavers names the nodes on their way out: they are being deleted, or the claim that they were bought with is. The world has an index.
 func leavers(w *model.World) map[string]bool {
-	leaving := map[string]bool{}
-	byProvider := map[string]bool{}
-	for _, c := range w.Claims {
-		if c.Deleting() {
-			leaving[c.NodeName] = c.NodeName != ""
-			byProvider[c.ProviderID] = c.ProviderID != ""
+	type key struct{}
+	return w.Index.Memo(key{}, func() any {
+		leaving := map[string]bool{}
+		byProvider := map[string]bool{}
+		for i := range w.Claims {
+			if c := &w.Claims[i]; c.Deleting() {
+				leaving[c.NodeName] = c.NodeName != ""
+				byProvider[c.ProviderID] = c.ProviderID != ""
+			}
 		}
-	}
-	for i := range w.Nodes {
-		if n := &w.Nodes[i]; n.Deleting() || byProvider[n.ProviderID] {
-			leaving[n.Name] = true
+		for i := range w.Nodes {
+			if n := &w.Nodes[i]; n.Deleting() || byProvider[n.ProviderID] {
+				leaving[n.Name] = true
+			}
 		}
-	}
-	return leaving
+		return leaving
+	}).(map[string]bool)
 }
 
-// waiting is Waiting without copies of the pods.
+// waiting is Waiting without copies of the pods. The world has an index. O(unbound pods + pods of leaving nodes).
 func waiting(w *model.World) []*model.Pod {
 	leaving := leavers(w)
 	var stuck map[model.PodKey]bool
@@ -91,27 +96,37 @@ func waiting(w *model.World) []*model.Pod {
 	}
 	soon := siblings(w)
 	var out []*model.Pod
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		if p.Node == "" && (p.Provisionable() || soon(p)) || p.Node != "" && leaving[p.Node] && p.Reschedulable() && (p.Deleting() || p.DoNotDisrupt != "true" && !stuck[p.Key()]) {
+	for p := range w.Index.Unbound().All() {
+		if p.Provisionable() || soon(p) {
 			out = append(out, p)
 		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(leaving)) {
+		for _, p := range w.Index.On(node).Pods {
+			if leaving[node] && p.Reschedulable() && (p.Deleting() || p.DoNotDisrupt != "true" && !stuck[p.Key()]) {
+				out = append(out, p)
+			}
+		}
+	}
+	if len(leaving) > 0 {
+		slices.SortStableFunc(out, model.ComparePods)
 	}
 	return out
 }
 
 // unmovable lists pods that a disruption budget keeps where they are.
 func unmovable(w *model.World) map[model.PodKey]bool {
-	ready, stuck := map[model.PodKey]bool{}, map[model.PodKey]bool{}
-	for i := range w.Pods {
-		ready[w.Pods[i].Key()] = w.Pods[i].PodReady
-	}
+	stuck := map[model.PodKey]bool{}
 	for _, b := range w.PDBs {
 		if b.Allowed > 0 {
 			continue
 		}
 		for _, k := range b.Pods {
-			stuck[k] = stuck[k] || !b.AlwaysAllowUnready || ready[k]
+			if stuck[k] {
+				continue
+			}
+			p := w.Index.Pod(k)
+			stuck[k] = !b.AlwaysAllowUnready || p != nil && p.PodReady
 		}
 	}
 	return stuck
@@ -199,10 +214,11 @@ func (d *decision) run(pods []*model.Pod) {
 
 // arrange turns pods into groups, and the world into slots, sellers and counts.
 func (d *decision) arrange(pods []*model.Pod) {
+	d.in.World = d.in.World.Indexed()
 	w := &d.in.World
 	d.steps, d.allowed, d.most = d.in.limit(), d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.crew = newCrew(w.Daemons)
-	classes := newClasser(pods, pointers(w.Pods), d.crew.pods())
+	classes := newClasser(w.Index, pods, d.crew.pods())
 	d.groups = newGroups(pods, classes)
 	d.promote()
 	d.topo = newTopology(*w)

@@ -6,10 +6,11 @@ import "github.com/karpenter-aks/karpenter/model"
 // not looked at yet. Such a node is not empty in any sense that matters, although no pod is bound to it. It is worked out
 // anew from each picture, so that no memory of earlier plans is needed. O(waiting pods × nodes), nothing is bought.
 func Expected(w model.World) map[string]bool {
+	w = w.Indexed()
 	pods := Waiting(w)
-	for _, p := range w.Pods {
+	for p := range w.Index.Unbound().All() {
 		if p.Unjudged() {
-			pods = append(pods, p)
+			pods = append(pods, *p)
 		}
 	}
 	if len(pods) == 0 {

@@ -35,10 +35,11 @@ type Answer struct {
 
 // NewPicture arranges the world. Input.Pods is not looked at: pods that wait are expected to be placed by Decide.
 func NewPicture(in Input) *Picture {
+	in.World = in.World.Indexed()
 	d := &decision{in: in, standing: true}
 	var pods []*model.Pod
-	for i := range in.World.Pods {
-		if p := &in.World.Pods[i]; p.Node != "" && p.Reschedulable() {
+	for p := range in.World.Index.All().All() {
+		if p.Node != "" && p.Reschedulable() {
 			pods = append(pods, p)
 		}
 	}

@@ -49,8 +49,8 @@ func (d *decision) notePorts() {
 	if !wanted {
 		return
 	}
-	for i := range d.in.World.Pods {
-		note(&d.in.World.Pods[i])
+	for p := range d.in.World.Index.WithPorts().All() {
+		note(p)
 	}
 	for i := range d.crew {
 		note(d.crew[i].pod)
@@ -70,8 +70,7 @@ func (d *decision) countPorts(placing map[model.PodKey]bool) {
 	if len(d.portIPs) == 0 {
 		return
 	}
-	for i := range d.in.World.Pods {
-		p := &d.in.World.Pods[i]
+	for p := range d.in.World.Index.WithPorts().All() {
 		at, ok := t.spotOf[p.Node]
 		if !ok || p.Terminal || placing[p.Key()] {
 			continue

@@ -14,12 +14,12 @@ import (
 // nothing is bought for one that kube-scheduler will find a node for.
 
 // siblings says which unjudged pods are planned for: those of the template of a pod that waits, and those that a claim was made for already. The latter
-// hold their place, also when no pod of their template waits any more. O(pods), and when there are
-// unjudged ones O(planned pods) beside.
+// hold their place, also when no pod of their template waits any more. O(unbound pods), and when there
+// are unjudged ones O(planned pods) beside.
 func siblings(w *model.World) func(p *model.Pod) bool {
 	n := 0
-	for i := range w.Pods {
-		if w.Pods[i].Unjudged() {
+	for p := range w.Index.Unbound().All() {
+		if p.Unjudged() {
 			n++
 		}
 	}
@@ -28,8 +28,8 @@ func siblings(w *model.World) func(p *model.Pod) bool {
 	}
 	t := templater{}
 	waits := map[string]bool{}
-	for i := range w.Pods {
-		if p := &w.Pods[i]; p.Provisionable() && !p.Virtual && len(p.Labels) > 0 {
+	for p := range w.Index.Unbound().All() {
+		if p.Provisionable() && !p.Virtual && len(p.Labels) > 0 {
 			waits[string(t.of(p))] = true
 		}
 	}

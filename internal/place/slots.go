@@ -35,40 +35,32 @@ type slot struct {
 	attach  map[string]int64
 }
 
-// newSlots lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name.
+// newSlots lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name. The world has an index.
 func newSlots(w model.World, crew crew, d dims) []*slot {
-	used, daemonsUsed := usage(w)
 	volumes, drivers := attached(w, d)
-	byProvider := map[string]*model.Claim{}
-	for i := range w.Claims {
-		if id := w.Claims[i].ProviderID; id != "" {
-			byProvider[id] = &w.Claims[i]
-		}
-	}
-	joined := map[string]bool{}
-	var out []*slot
-	for _, n := range w.Nodes {
-		c := byProvider[n.ProviderID]
-		if n.ProviderID == "" {
-			c = nil
-		}
-		if c != nil {
-			joined[c.Name] = true
-		}
-		if s := nodeSlot(n, c, crew); s != nil {
-			free := s.alloc.Sub(used[n.Name]).Sub(floor(s.overhead.Sub(daemonsUsed[n.Name])))
-			s.free, s.volumes = d.machine(free, n.AttachLimits), volumes[n.Name]
-			d.detach(s.free, s.volumes, drivers)
-			out = append(out, &s.slot)
-		}
-	}
-	shelves := newShelves(w)
-	for _, c := range w.Claims {
-		if c.Deleting() || joined[c.Name] || c.NodeName != "" {
+	ground := groundOf(&w, crew)
+	out := make([]*slot, 0, len(w.Nodes))
+	flat := make([]slot, len(w.Nodes))
+	for i := range w.Nodes {
+		m, n := ground.slots[i], &w.Nodes[i]
+		if m == nil {
 			continue
 		}
-		sh := shelves.of(c.Pool, c.Class)
-		if s := claimSlot(c, sh, crew, d); s != nil {
+		there := w.Index.On(n.Name)
+		free := m.alloc.Sub(there.Used).Sub(floor(m.overhead.Sub(there.Daemons)))
+		s := &flat[i]
+		*s = m.slot
+		s.free, s.volumes = d.machine(free, n.AttachLimits), volumes[n.Name]
+		d.detach(s.free, s.volumes, drivers)
+		out = append(out, s)
+	}
+	shelves := newShelves(w)
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		if c.Deleting() || ground.joined[c.Name] || c.NodeName != "" {
+			continue
+		}
+		if s := claimSlot(*c, shelves.of(c.Pool, c.Class), crew, d); s != nil {
 			out = append(out, s)
 		}
 	}
@@ -78,19 +70,49 @@ func newSlots(w model.World, crew crew, d dims) []*slot {
 	return out
 }
 
-// usage sums what pods on each node ask for; daemons' part also on its own.
-func usage(w model.World) (all, daemons map[string]model.Resources) {
-	all, daemons = map[string]model.Resources{}, map[string]model.Resources{}
-	for _, p := range w.Pods {
-		if p.Node == "" || p.Terminal {
-			continue
-		}
-		all[p.Node] = all[p.Node].Add(p.Requests)
-		if p.DaemonSet {
-			daemons[p.Node] = daemons[p.Node].Add(p.Requests)
-		}
+// ground is what nodes are, whatever runs on them. It is only read.
+type ground struct {
+	slots  []*measured // per node; nil where no pods may go
+	spots  []spot      // per node, without domains
+	at     map[string]int32
+	joined map[string]bool // claims that have a node, by name
+}
+
+// groundOf works it out once for the same nodes, claims and daemons.
+func groundOf(w *model.World, crew crew) *ground {
+	type key struct {
+		first *model.Daemon
+		n     int
 	}
-	return all, daemons
+	k := key{n: len(w.Daemons)}
+	if k.n > 0 {
+		k.first = &w.Daemons[0]
+	}
+	return w.Index.Memo(k, func() any {
+		g := &ground{slots: make([]*measured, len(w.Nodes)), spots: make([]spot, len(w.Nodes)), at: make(map[string]int32, len(w.Nodes)),
+			joined: map[string]bool{}}
+		leaving := leavers(w)
+		for i := range w.Nodes {
+			n := &w.Nodes[i]
+			c := w.Index.ClaimOf(n)
+			if c != nil {
+				g.joined[c.Name] = true
+			}
+			g.at[n.Name] = int32(i)
+			g.slots[i] = nodeSlot(*n, c, crew)
+			taints := n.Taints
+			if n.Cordoned {
+				// Kubernetes' own taint of cordoned nodes; a spread that honours taints does not count them.
+				taints = append(slices.Clip(taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
+			}
+			if leaving[n.Name] && n.Managed() {
+				// The first thing that happens to a node of ours that leaves.
+				taints = append(slices.Clip(taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
+			}
+			g.spots[i] = spot{labels: require.Normalise(n.Labels), taints: taints}
+		}
+		return g
+	}).(*ground)
 }
 
 // attached lists, per node, the volumes that its pods use, and the drivers of all volumes. nil when no pod to place has any.
@@ -99,16 +121,19 @@ func attached(w model.World, d dims) (on map[string]map[string]int, drivers map[
 		return nil, nil
 	}
 	on, drivers = map[string]map[string]int{}, map[string]string{}
-	for _, p := range w.Pods {
-		if p.Node == "" || p.Terminal {
-			continue
-		}
-		for _, v := range p.Volumes {
-			if on[p.Node] == nil {
-				on[p.Node] = map[string]int{}
+	for i := range w.Nodes {
+		node := w.Nodes[i].Name
+		for _, p := range w.Index.On(node).Pods {
+			if p.Terminal {
+				continue
 			}
-			on[p.Node][v.ID]++
-			drivers[v.ID] = v.Driver
+			for _, v := range p.Volumes {
+				if on[node] == nil {
+					on[node] = map[string]int{}
+				}
+				on[node][v.ID]++
+				drivers[v.ID] = v.Driver
+			}
 		}
 	}
 	return on, drivers

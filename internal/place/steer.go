@@ -99,11 +99,9 @@ func (s *steering) soft(m *made) bool {
 // look counts the machines and pods that are there.
 func (s *steering) look() {
 	d := s.d
-	at := map[string]map[string]string{}
-	for i := range d.in.World.Nodes {
-		n := &d.in.World.Nodes[i]
-		at[n.Name] = n.Labels
-		s.machine(n.Labels)
+	w := &d.in.World
+	for i := range w.Nodes {
+		s.machine(w.Nodes[i].Labels)
 	}
 	for i := range d.in.World.Claims {
 		if c := &d.in.World.Claims[i]; c.NodeName == "" && !c.Deleting() {
@@ -114,14 +112,19 @@ func (s *steering) look() {
 		return
 	}
 	placing := d.placing()
-	for i := range d.in.World.Pods {
-		p := &d.in.World.Pods[i]
-		if p.Node == "" || p.Terminal || p.Deleting() || placing[p.Key()] {
-			continue
-		}
-		for _, x := range d.topo.matching(p.Namespace, p.Labels) {
-			if v, ok := at[p.Node][d.topo.keys[x.key]]; ok && s.terms[x] {
-				x.matched.add(d.topo.dom(x.key, v), 1)
+	for kind := range w.Index.Kinds().All() {
+		for _, x := range d.topo.matching(kind.Pod().Namespace, kind.Pod().Labels) {
+			if !s.terms[x] {
+				continue
+			}
+			for p := range kind.Pods.All() {
+				n := w.Index.Node(p.Node)
+				if n == nil || p.Deleting() || placing[p.Key()] {
+					continue
+				}
+				if v, ok := n.Labels[d.topo.keys[x.key]]; ok {
+					x.matched.add(d.topo.dom(x.key, v), 1)
+				}
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // tie works out the ties between pods: which terms there are, how many running pods each picks where, and what that asks of
-// the groups. Cost: O(running pods × labels + groups × terms that pick them + spread forms × machines).
+// the groups. Cost: O(kinds of running pods × labels + running pods that they pick + groups × terms that pick them + spread forms × machines).
 func (d *decision) tie(slots []*slot) {
 	t := d.topo
 	d.noteKeys()
@@ -26,14 +26,7 @@ func (d *decision) tie(slots []*slot) {
 			d.own(g)
 		}
 	}
-	for i := range d.in.World.Pods {
-		// Running pods that refuse others, if any of those wait.
-		if p := &d.in.World.Pods[i]; len(p.PodAntiAffinity) > 0 && p.Node != "" && !p.Terminal && !placing[p.Key()] {
-			for _, x := range p.PodAntiAffinity {
-				t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods").owners.add(t.domain(p.Node, t.key(x.Key)), 1)
-			}
-		}
-	}
+	refusals := d.refusals(placing)
 	d.internCrew(coming)
 	if len(t.terms) > 0 {
 		for _, g := range d.groups {
@@ -45,6 +38,7 @@ func (d *decision) tie(slots []*slot) {
 			}
 		}
 		d.countRunning(placing)
+		d.countRefusing(refusals, placing)
 		d.countCrew(coming)
 	}
 	d.countPorts(placing)
@@ -102,8 +96,8 @@ func (d *decision) noteKeys() {
 			}
 		}
 	}
-	for i := range d.in.World.Pods {
-		for _, x := range d.in.World.Pods[i].PodAntiAffinity {
+	for kind := range d.in.World.Index.Kinds().All() {
+		for _, x := range kind.Pod().PodAntiAffinity {
 			t.key(x.Key)
 		}
 	}
@@ -115,20 +109,12 @@ func (d *decision) noteKeys() {
 }
 
 func (d *decision) noteSpots(slots []*slot) {
-	t, leaving := d.topo, leavers(&d.in.World)
-	for i := range d.in.World.Nodes {
-		n := &d.in.World.Nodes[i]
-		t.spotOf[n.Name] = int32(len(t.spots))
-		taints := n.Taints
-		if n.Cordoned {
-			// Kubernetes' own taint of cordoned nodes; a spread that honours taints does not count them.
-			taints = append(slices.Clip(taints), model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule})
-		}
-		if leaving[n.Name] && n.Managed() {
-			// The first thing that happens to a node of ours that leaves.
-			taints = append(slices.Clip(taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
-		}
-		t.spots = append(t.spots, &spot{labels: require.Normalise(n.Labels), taints: taints})
+	t, g := d.topo, groundOf(&d.in.World, d.crew)
+	t.spotOf = g.at
+	flat := slices.Clone(g.spots)
+	t.spots = make([]*spot, len(flat), len(flat)+len(slots))
+	for i := range flat {
+		t.spots[i] = &flat[i]
 	}
 	for _, s := range slots {
 		if s.node != "" {
@@ -276,25 +262,74 @@ func (d *decision) ownNear(g *group, p *model.Pod) {
 // rely on being near one.
 func (d *decision) countRunning(placing map[model.PodKey]bool) {
 	t := d.topo
-	for i := range d.in.World.Pods {
-		p := &d.in.World.Pods[i]
-		if p.Node == "" || p.Terminal || placing[p.Key()] {
+	for kind := range d.in.World.Index.Kinds().All() {
+		for _, x := range t.matching(kind.Pod().Namespace, kind.Pod().Labels) {
+			if !x.used {
+				continue
+			}
+			for p := range kind.Pods.All() {
+				at, ok := t.spotOf[p.Node]
+				if !ok || len(placing) > 0 && placing[p.Key()] {
+					continue
+				}
+				switch {
+				case x.near && t.spots[at].doms[x.key] < 0:
+					// kube-scheduler does not see it: the node lacks the label.
+				case x.near && p.Deleting():
+					x.going++
+				case x.elig == nil:
+					x.matched.add(t.spots[at].doms[x.key], 1)
+				case x.elig.spots[at] == surely && !p.Deleting():
+					x.matched.add(t.spots[at].doms[x.key], 1)
+				}
+			}
+		}
+	}
+}
+
+// refusal is what running pods of one kind refuse.
+type refusal struct {
+	term *term
+	kind *model.Kind
+}
+
+// refusals interns what running pods refuse, in the order of the first of each kind. O(kinds).
+func (d *decision) refusals(placing map[model.PodKey]bool) []refusal {
+	type first struct {
+		pod  *model.Pod
+		kind *model.Kind
+	}
+	var kinds []first
+	for kind := range d.in.World.Index.Kinds().All() {
+		if len(kind.Pod().PodAntiAffinity) == 0 {
 			continue
 		}
-		at, ok := t.spotOf[p.Node]
-		if !ok {
+		for p := range kind.Pods.All() {
+			if !placing[p.Key()] {
+				kinds = append(kinds, first{p, kind})
+				break
+			}
+		}
+	}
+	slices.SortFunc(kinds, func(a, b first) int { return model.ComparePods(a.pod, b.pod) })
+	var out []refusal
+	for _, k := range kinds {
+		for _, x := range k.pod.PodAntiAffinity {
+			out = append(out, refusal{d.topo.intern(d.topo.key(x.Key), []picker{pickerOf(x)}, "pods"), k.kind})
+		}
+	}
+	return out
+}
+
+// countRefusing counts the running pods that refuse pods to be placed.
+func (d *decision) countRefusing(list []refusal, placing map[model.PodKey]bool) {
+	for _, r := range list {
+		if !r.term.used {
 			continue
 		}
-		for _, x := range t.matching(p.Namespace, p.Labels) {
-			switch {
-			case x.near && t.spots[at].doms[x.key] < 0:
-				// kube-scheduler does not see it: the node lacks the label.
-			case x.near && p.Deleting():
-				x.going++
-			case x.elig == nil:
-				x.matched.add(t.spots[at].doms[x.key], 1)
-			case x.elig.spots[at] == surely && !p.Deleting():
-				x.matched.add(t.spots[at].doms[x.key], 1)
+		for p := range r.kind.Pods.All() {
+			if !placing[p.Key()] {
+				r.term.owners.add(d.topo.domain(p.Node, r.term.key), 1)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ type topology struct {
 	said    [][]string // per key, the values that machines have and pods ask for, sorted
 	wides   [][]int32  // domains that may be looked at as one; see several
 	spots   []*spot
-	spotOf  map[string]int32 // by node name
+	spotOf  map[string]int32 // by node name; only read
 	terms   []*term
 	byText  map[string]*term
 	eligs   map[string]*eligible
@@ -102,7 +102,7 @@ type topology struct {
 
 func newTopology(w model.World) *topology {
 	t := &topology{keyOf: map[string]int{}, byText: map[string]*term{}, eligs: map[string]*eligible{}, ns: map[string]map[string]string{},
-		byLabel: map[[2]string][]*term{}, spotOf: map[string]int32{}}
+		byLabel: map[[2]string][]*term{}}
 	t.key(model.LabelHostname)
 	for _, n := range w.Namespaces {
 		t.ns[n.Name] = n.Labels

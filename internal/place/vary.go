@@ -79,7 +79,7 @@ func (d *decision) machines() map[int]int {
 // scale is how much work it is to decide once.
 func (d *decision) scale(pods int) int {
 	w := &d.in.World
-	n := 1 + pods + len(w.Pods) + len(w.Nodes) + len(w.Claims)
+	n := 1 + pods + w.Index.All().Len() + len(w.Nodes) + len(w.Claims)
 	for _, s := range d.sellers {
 		n += len(s.shelf.items) / offeringsAsOne
 	}

@@ -92,7 +92,7 @@ func TestAnyHistoryEndsInThePictureOfItsFinalState(t *testing.T) {
 				w.Synced()
 			case 1:
 				taken = append(taken, w.Snapshot())
-				printed = append(printed, fmt.Sprintf("%+v", w.Snapshot()))
+				printed = append(printed, fmt.Sprintf("%+v", w.Snapshot().Flat()))
 			default:
 				step(true)
 			}
@@ -105,7 +105,7 @@ func TestAnyHistoryEndsInThePictureOfItsFinalState(t *testing.T) {
 			t.Fatalf("picture differs from that of the final state (-want +got):\n%s", diff)
 		}
 		for i, p := range taken {
-			if got := fmt.Sprintf("%+v", p); got != printed[i] {
+			if got := fmt.Sprintf("%+v", p.Flat()); got != printed[i] {
 				t.Fatalf("picture %d changed after it was taken:\n%s\n%s", i, printed[i], got)
 			}
 		}

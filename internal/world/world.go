@@ -274,6 +274,7 @@ func (w *World) Snapshot() model.World {
 		Instances:     w.instances,
 		InstancesSeen: !w.listedAt.IsZero(),
 	}
+	w.last = w.last.Indexed()
 	w.fresh = true
 	return w.last
 }
