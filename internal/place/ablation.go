@@ -14,32 +14,19 @@ const (
 	localSearch   Mechanism = "local search"
 	columnPacking Mechanism = "column generation"
 	packingApart  Mechanism = "packing apart"
-	byPriority    Mechanism = "packing by priority"
 	separateZones Mechanism = "exchange between machines"
 )
 
 // The mechanisms of seating pods, and of deciding again.
 const (
-	lessonsCaps    Mechanism = "attempts: what failed"
-	lessonsAhead   Mechanism = "attempts: who was left goes first"
-	lessonsGuests  Mechanism = "attempts: guests of who they look for"
-	lessonsManner  Mechanism = "attempts: other orders of planned pods"
-	lessonsOutside Mechanism = "attempts: outside zones"
-	lessonsGather  Mechanism = "attempts: gather on minDomains"
-	orderSearch    Mechanism = "search for an order"
-	yieldRoom      Mechanism = "ties choose first"
-	varyOne        Mechanism = "vary one thing"
-	foreseeRoom    Mechanism = "foresee who follows"
-	wideCells      Mechanism = "cells of several domains"
-	strictFirst    Mechanism = "best effort, then strict"
-	placeWishOnly  Mechanism = "wishes without hosts"
+	lessonsAhead  Mechanism = "attempts: who was left goes first"
+	lessonsGuests Mechanism = "attempts: guests of who they look for"
+	varyOne       Mechanism = "vary one thing"
 )
 
 // Mechanisms lists all, those of packing first.
 func Mechanisms() []Mechanism {
-	return []Mechanism{exactSearch, severalGuides, lpMix, localSearch, columnPacking, packingApart, byPriority,
-		separateZones, lessonsCaps, lessonsAhead, lessonsGuests, lessonsManner, lessonsOutside, lessonsGather,
-		orderSearch, yieldRoom, varyOne, foreseeRoom, wideCells, strictFirst, placeWishOnly}
+	return []Mechanism{exactSearch, severalGuides, lpMix, localSearch, columnPacking, packingApart, separateZones, lessonsAhead, lessonsGuests, varyOne}
 }
 
 // uses reports whether the mechanism is used.

@@ -11,43 +11,31 @@ import (
 // maxAttempts bounds how often a decision is made anew because of what the one before taught.
 const maxAttempts = 10
 
-// maxVain bounds how often in a row the order in which planned pods are asked is changed without any good.
-const maxVain = 3
-
 // attempt decides under one way to grant wishes. A decision seats group after group and looks back at none; where that goes wrong, or
 // leaves pods over that others stand in the way of, another one is made that knows better, and the best is kept. Each is sound by
 // itself.
-func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decision {
+func attempt(in Input, pods []*model.Pod, wishes bool, known lessons) *decision {
 	var best *decision
-	mends, vain := min(maxMends, 1+mendPods/len(pods)), 0
+	mends := min(maxMends, 1+mendPods/len(pods))
 	for range maxAttempts {
 		if best != nil && in.exhausted() {
 			best.plan.Cut = true
 			return best
 		}
-		d := &decision{in: in, grant: grant, lessons: known}
+		d := &decision{in: in, wishes: wishes, lessons: known}
 		d.run(pods)
-		vain++
 		if best == nil || d.compare(best) < 0 {
-			best, vain = d, 0
+			best = d
 		}
-		learnt := d.learn(vain < maxVain)
-		if in.uses(lessonsAhead) && grant == noWishes && mends > 0 && d.yield() {
+		learnt := d.learn()
+		if in.uses(lessonsAhead) && !wishes && mends > 0 && d.yield() {
 			mends--
 			learnt = true
 		}
-		if !learnt && !(in.uses(lessonsOutside) && d.goOutside()) {
+		if !learnt && !d.goOutside() {
 			break
 		}
 		known = d.next
-	}
-	if in.uses(lessonsGather) && best.gatherable() && !in.exhausted() {
-		known = best.lessons
-		known.gather = true
-		d := &decision{in: in, grant: grant, lessons: known}
-		if d.run(pods); d.compare(best) < 0 {
-			best = d
-		}
 	}
 	return varied(best, pods)
 }
@@ -56,24 +44,12 @@ func attempt(in Input, pods []*model.Pod, grant granting, known lessons) *decisi
 type lessons struct {
 	// caps bounds, per group and cell or slot, how many pods machines may be bought for, or may be seated there.
 	caps map[capKey]int
-	// fresh is set when spread over hosts has to reckon with empty machines: those that will be bought.
-	fresh bool
 	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
 	ahead map[string]int
 	// leap is set when they go before more important ones, too.
 	leap bool
-	// eager says of planned pods how often their place was gone when they were asked; they are asked first.
-	eager map[model.PodKey]int
-	// called are groups, by key, that planned pods look for: they come before everybody, the greater the earlier.
-	called map[string]int
 	// alone are groups, by key, that were left over because those that they look for were where they could not join them.
 	alone map[string]bool
-	// late is set when pods may join others on a machine who would mind if they had been there first.
-	late bool
-	// manner says when planned pods are asked.
-	manner manner
-	// gather is set when pods spread over machines are to share as few as their minDomains says are enough.
-	gather bool
 	// shy says for how many pods of a group nothing is bought in pools of a weight, because machines of lighter pools are to take them along.
 	shy map[shyKey]int
 	// absent are domains that could have been bought in, and were not by anybody.
@@ -82,10 +58,9 @@ type lessons struct {
 	outside bool
 }
 
-// clone copies the lessons, but for gather, which is the last of them.
+// clone copies the lessons.
 func (l *lessons) clone() lessons {
-	return lessons{caps: maps.Clone(l.caps), fresh: l.fresh, ahead: maps.Clone(l.ahead), leap: l.leap, eager: maps.Clone(l.eager),
-		called: maps.Clone(l.called), alone: maps.Clone(l.alone), late: l.late, manner: l.manner,
+	return lessons{caps: maps.Clone(l.caps), ahead: maps.Clone(l.ahead), leap: l.leap, alone: maps.Clone(l.alone),
 		absent: maps.Clone(l.absent), outside: l.outside}
 }
 
@@ -141,40 +116,10 @@ func (d *decision) comparePlaces(o *decision) int {
 	return cmp.Or(cmp.Compare(d.twice, o.twice), cmp.Compare(len(d.broken), len(o.broken)), d.compareLeft(o))
 }
 
-// learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones. With again, planned pods that
-// lost their place are one.
-func (d *decision) learn(again bool) bool {
+// learn draws lessons into next from what went wrong in an attempt, and reports whether there are new ones.
+func (d *decision) learn() bool {
 	d.next = d.lessons.clone()
-	learnt := false
-	if !d.in.uses(lessonsCaps) {
-		d.failed, d.usedLow, d.minded = nil, false, false
-	}
-	for k, to := range d.failed {
-		if old, ok := d.caps[k]; !ok || to < old {
-			remember(&d.next.caps, k, to)
-			learnt = true
-		}
-	}
-	if d.usedLow && !d.fresh && len(d.stuck) > 0 {
-		d.next.fresh, learnt = true, true
-	}
-	if d.minded && !d.late && len(d.plan.Left) > 0 { // kube-scheduler lets them join whatever we plan
-		d.next.late, learnt = true, true
-	}
-	learnt = d.in.uses(lessonsGuests) && d.lonesome() || learnt
-	if !d.in.uses(lessonsManner) {
-		return learnt
-	}
-	d.call()
-	if d.robbed && d.manner < lastManner {
-		d.next.manner++
-		return true
-	}
-	for _, x := range d.denied {
-		remember(&d.next.eager, x.pod, d.eager[x.pod]+1)
-		learnt = learnt || again
-	}
-	return learnt
+	return d.in.uses(lessonsGuests) && d.lonesome()
 }
 
 // goOutside lets pods go outside zones in the next attempt that were left over, and kept from there. It reports whether there are any.
@@ -190,22 +135,6 @@ func (d *decision) goOutside() bool {
 		return g.kept && slices.ContainsFunc(g.pods, func(p *model.Pod) bool { return left[p.Key()] })
 	})
 	return d.next.outside
-}
-
-// call notes who is looked for by planned pods that lost their place: they come first of all in the next attempt.
-func (d *decision) call() {
-	for _, x := range d.denied {
-		for _, g := range d.groups {
-			if g.why != "" || len(x.g.near.terms) == 0 || !d.wants(x.g, g) {
-				continue
-			}
-			n := 1
-			if g.near.self { // they may have to be the first of their like
-				n = 2
-			}
-			remember(&d.next.called, g.key, n)
-		}
-	}
 }
 
 // yield lets those go ahead in the next attempt who were left over in this one, and has nobody wait for domains that nobody was in. It
@@ -230,36 +159,6 @@ func remember[K comparable, V any](m *map[K]V, k K, v V) {
 		*m = map[K]V{}
 	}
 	(*m)[k] = v
-}
-
-// noteFailures notes for whom fewer machines could be bought than counted on, and who could not be bound where they were seated.
-func (d *decision) noteFailures() {
-	d.failed = map[capKey]int{}
-	for _, x := range d.buying {
-		if x.waiting() == 0 || !x.of.tied() {
-			continue
-		}
-		if !x.bundled {
-			k := capKey{x.of.key, x.cell.key()}
-			d.failed[k] = d.failed[k] + x.next
-			continue
-		}
-		for _, m := range x.members {
-			d.failed[capKey{m.g.key, m.c.key()}] = 0
-		}
-	}
-	for _, u := range d.stuck {
-		s := d.seats[u.seat]
-		k := d.capKeyOf(s)
-		if _, ok := d.failed[k]; !ok {
-			for _, o := range d.seats {
-				if o.g == s.g && o.slot == s.slot && o.cell == s.cell {
-					d.failed[k] += o.n
-				}
-			}
-		}
-		d.failed[k] = max(0, d.failed[k]-u.n)
-	}
 }
 
 // noteMissing notes the domains that pods were left over for, as the emptiest, and that no machine is in after all.

@@ -24,32 +24,19 @@ func Decide(in Input) Plan {
 	if in.spent == nil {
 		in.spent = new(int)
 	}
-	plan := decide(in, list)
-	if in.uses(strictFirst) && in.MinValues == BestEffort && len(plan.Left) > 0 && !in.exhausted() {
-		// What machines with less choice take, of limits or of domains, must not cost others their place.
-		in.MinValues = Strict
-		if strict := decide(in, list); len(strict.Left) < len(plan.Left) {
-			return strict
-		}
-	}
-	return plan
+	return decide(in, list)
 }
 
 // decide decides about the pods, with and without their wishes.
 func decide(in Input, list []*model.Pod) Plan {
-	in, plain := yielding(in, list, attempt(in, list, noWishes, lessons{}))
+	plain := attempt(in, list, false, lessons{})
 	if in.Preferences == Ignore || !wished(in.World, list) || in.exhausted() {
 		return plain.steered()
 	}
 	known := plain.lessons.clone()
-	known.caps, known.fresh = nil, false // with other wishes granted others find other places
-	for _, grant := range []granting{allWishes, placeWishes} {
-		if in.exhausted() || grant == placeWishes && !in.uses(placeWishOnly) {
-			break
-		}
-		if d := attempt(in, list, grant, known); d.worthIt(plain) {
-			return d.steered()
-		}
+	known.caps = nil // with wishes granted others find other places
+	if d := attempt(in, list, true, known); d.worthIt(plain) {
+		return d.steered()
 	}
 	return plain.steered()
 }
@@ -154,23 +141,13 @@ type decision struct {
 	// lessons are what this attempt knows, next what the one after it will.
 	lessons
 	next lessons
-	// failed says, for a group and a cell or slot, how many pods found a place there where that was fewer than counted on.
-	failed map[capKey]int
-	// usedLow is set when spread over hosts was measured from machines that are there, as if none was bought.
-	usedLow bool
-	// minded is set when pods were kept from a machine since others there would mind if these came first.
-	minded bool
 	// promising lists the slots that were bought for some pods.
 	promising []int32
 	// held are planned pods whose turn has not come, broken those that lost their place.
 	held   []promise
 	broken []model.PodKey
-	denied []promise // of the broken, those that there was room for
-	// twice counts planned pods that are on nothing that is paid for; robbed is set when some of them could have had their place.
-	twice  int
-	robbed bool
-	// orders is how often it may still be asked whether a planned pod could come at some point of an order.
-	orders int
+	// twice counts planned pods that are on nothing that is paid for.
+	twice int
 	// work counts what seating and proving cost, which may be allowed.
 	work, allowed int
 	// keeping is set while a planned pod asks for its own place.
@@ -189,20 +166,19 @@ type decision struct {
 	gone []int32
 	// supply is what is left of scarce offerings.
 	supply map[source]int64
-	// grant says which wishes are granted as far as possible.
-	grant granting
+	// wishes says that wishes are granted as far as possible.
+	wishes bool
 }
 
 // run makes one attempt.
 func (d *decision) run(pods []*model.Pod) {
 	d.arrange(pods)
-	d.undo, d.orders = &undo{d: d, light: true}, maxOrders
+	d.undo = &undo{d: d, light: true}
 	d.seatAll()
 	d.buying = d.purchaseGroups()
 	d.buy()
 	d.allowed = d.work + d.in.limit() // for proving
 	d.stuck = d.prove()
-	d.noteFailures()
 	d.retract()
 	d.countTwice()
 	if d.in.spent != nil {
@@ -348,7 +324,7 @@ func (d *decision) tier(tier []*seller) int {
 		return 0
 	}
 	best := p.draft(want, groups)
-	if best.missed > 0 && p.uses(byPriority) {
+	if best.missed > 0 {
 		best = p.important(best, want, groups)
 	}
 	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut

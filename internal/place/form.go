@@ -164,7 +164,6 @@ func (fs *forms) merge(a, b *form, size vec) *form {
 // cells are the ways in which labels under some topology keys may turn out for a form.
 type cells struct {
 	list []*cell
-	wide map[string]*cell // of several domains, by key
 }
 
 // cell is one combination of values: where pods of a form may go, as far as topology can tell.

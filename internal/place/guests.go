@@ -1,7 +1,6 @@
 package place
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -20,9 +19,6 @@ func (d *decision) lonesome() bool {
 			learnt = true
 			d.expect(o)
 		}
-	}
-	if learnt { // where they failed to come alone they may come as guests
-		maps.DeleteFunc(d.next.caps, func(k capKey, _ int) bool { return d.next.alone[k.group] })
 	}
 	return learnt
 }

@@ -96,15 +96,12 @@ func (d *decision) leftByPriority() []leftCount {
 
 // promote puts groups ahead of others.
 func (d *decision) promote() {
-	if len(d.ahead)+len(d.called) == 0 {
+	if len(d.ahead) == 0 {
 		return
 	}
 	for _, g := range d.groups {
 		if g.ahead = d.ahead[g.key]; d.leap {
 			g.leap = g.ahead
-		}
-		if n := d.called[g.key]; n > 0 {
-			g.leap = maxMends + n
 		}
 	}
 	slices.SortStableFunc(d.groups, func(a, b *group) int { return a.turn(b) })

@@ -82,7 +82,7 @@ func Halves(w model.World, pods []model.Pod) [][]model.Pod {
 	at := map[string]int{}
 	var kinds []*model.Pod
 	of := make([]int, len(pods))
-	classes := newClasser(pointers(pods))
+	classes := newClasser(w.Indexed().Index, pointers(pods))
 	for i := range pods {
 		p := &pods[i]
 		text := string(classes.appendTraits(appendAmounts(nil, p), p))

@@ -73,7 +73,7 @@ func NewPicture(in Input) *Picture {
 func (p *Picture) Without(nodes ...string) Answer {
 	d := p.d
 	d.undo = &undo{d: d}
-	d.plan, d.bundles, d.seats, d.made, d.over, d.gone, d.orders = Plan{}, nil, nil, nil, nil, nil, maxOrders
+	d.plan, d.bundles, d.seats, d.made, d.over, d.gone = Plan{}, nil, nil, nil, nil, nil
 	d.found = finder{}
 	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.work, d.allowed = 0, d.in.limit()

@@ -28,8 +28,6 @@ type Input struct {
 	// Without leaves mechanisms out, to measure them; empty in every plan that is meant.
 	Without []Mechanism
 
-	// yield lets pods without ties give way to those that have some; see yielding.
-	yield bool
 	// spent counts the work of all attempts.
 	spent *int
 }

@@ -4,9 +4,6 @@ import "cmp"
 
 // better reports whether option a beats b for the next pod.
 func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bSlot bool) bool {
-	if a.holds != b.holds {
-		return a.holds > b.holds
-	}
 	if len(d.held) > 0 {
 		if x, y := d.sought(g, a.c.doms), d.sought(g, b.c.doms); x != y {
 			return x > y

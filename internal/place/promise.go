@@ -52,26 +52,24 @@ func (d *decision) promises(groups []*group) {
 		}
 	}
 	slices.SortStableFunc(d.held, func(a, b promise) int {
-		return cmp.Or(cmp.Compare(d.patience(a), d.patience(b)), cmp.Compare(d.eager[b.pod], d.eager[a.pod]), cmp.Compare(a.g.rank, b.g.rank))
+		return cmp.Or(cmp.Compare(d.patience(a), d.patience(b)), cmp.Compare(a.g.rank, b.g.rank))
 	})
 }
 
-// patience says when a planned pod is asked: those that lost their place in an earlier attempt first, then those that mind how many
-// others are where, then those that look for others, then the rest, who may only stand in their way.
+// patience says when a planned pod is asked: those first that mind how many others are where, then those that look for
+// others, then the rest, who may only stand in their way.
 func (d *decision) patience(x promise) int {
 	switch {
-	case d.eager[x.pod] > 0:
-		return 0
 	case len(x.g.spread) > 0:
-		return 1
+		return 0
 	case len(x.g.near.terms) > 0:
-		return 2
+		return 1
 	}
 	return patient
 }
 
 // patient is the most patience that there is.
-const patient = 3
+const patient = 2
 
 // hold takes, or with -1 gives back, the room and the place among others that a planned pod is to have.
 func (d *decision) hold(x promise, n int) {
@@ -91,47 +89,6 @@ func (d *decision) hold(x promise, n int) {
 	}
 }
 
-// manner says when planned pods are asked. Some depend on others being there first, some may stand in others' way, planned or not; what order
-// there was when the plan was made, claims do not tell. Manners are tried one after the other as long as some lose their place.
-type manner int
-
-const (
-	// asTheyCan: whoever can come comes.
-	asTheyCan manner = iota
-	// inSequence: in an order in which all can come, if there is one, before anybody else.
-	inSequence
-	// inTurn: with the others of their group.
-	inTurn
-	// inTurnFreely: likewise, and nobody has regard for those that have yet to come, but for their room.
-	inTurnFreely
-	// byThemselves: in turn, and no machine is bought for anybody: it could bring a domain into being that they then have to be spread over.
-	byThemselves
-	lastManner = byThemselves
-)
-
-// comeForward asks the planned pods, in the manner of the decision, and reports whether any came. urge says that the others are done.
-func (d *decision) comeForward(urge bool) bool {
-	if (d.manner == inSequence || d.manner == byThemselves) && d.keepAll() {
-		return true
-	}
-	return (d.manner < inTurn || urge) && d.keepPromises(urge)
-}
-
-// keepTurn seats planned pods of the group whose turn it is.
-func (d *decision) keepTurn(g *group) {
-	if d.manner < inTurn {
-		return
-	}
-	for more := len(d.held) > 0; more; {
-		more = false
-		d.held = slices.DeleteFunc(d.held, func(x promise) bool {
-			kept := x.g == g && d.keep(x)
-			more = more || kept
-			return kept
-		})
-	}
-}
-
 // keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may
 // make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less
 // patience. While there are any of these, the patient are asked only when others are done: urge says so.
@@ -141,12 +98,12 @@ func (d *decision) keepPromises(urge bool) bool {
 		more = false
 		for p := range patient + 1 {
 			hasty := slices.ContainsFunc(d.held, func(x promise) bool { return d.patience(x) < p })
-			if p > 1 && hasty && !urge {
+			if p > 0 && hasty && !urge {
 				break
 			}
 			came := false
 			d.held = slices.DeleteFunc(d.held, func(x promise) bool {
-				if came && (hasty || p == 0) || d.patience(x) != p || !d.keep(x) {
+				if came && hasty || d.patience(x) != p || !d.keep(x) {
 					return false
 				}
 				came = true
@@ -179,7 +136,7 @@ func (d *decision) keep(x promise) bool {
 func (d *decision) breakPromises() bool {
 	for _, x := range d.held {
 		d.hold(x, -1)
-		d.broken, d.denied = append(d.broken, x.pod), append(d.denied, x)
+		d.broken = append(d.broken, x.pod)
 	}
 	any := len(d.held) > 0
 	d.held = nil
@@ -193,4 +150,29 @@ func (g *group) pull(k model.PodKey) {
 	p := g.pods[at]
 	copy(g.pods[g.next+1:at+1], g.pods[g.next:at])
 	g.pods[g.next] = p
+}
+
+// countTwice counts pods to place that a slot was bought for and that go to none.
+func (d *decision) countTwice() {
+	planned := map[model.PodKey]bool{}
+	for _, i := range d.promising {
+		for _, k := range d.slots[i].planned {
+			planned[k] = true
+		}
+	}
+	if len(planned) == 0 {
+		return
+	}
+	for _, g := range d.groups {
+		for _, p := range g.pods {
+			if planned[p.Key()] {
+				d.twice++
+			}
+		}
+	}
+	for _, f := range d.plan.Fits {
+		if planned[f.Pod] {
+			d.twice--
+		}
+	}
 }

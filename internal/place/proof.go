@@ -54,19 +54,7 @@ func (d *decision) prove() []unit {
 	spots := len(d.topo.spots)
 	p := &proof{d: d, lows: map[*term]*lowest{}, fields: map[fieldKey]*field{}}
 	p.build()
-	all := p.units()
-	start := len(d.undo.counts)
-	left := p.bindAll(slices.Clone(all))
-	if end := slices.Clone(d.undo.counts[start:]); len(left) > 0 && len(all) <= maxUnits {
-		p.back(start)
-		if p.inSequence(all) {
-			left = nil
-		} else {
-			for _, c := range end {
-				d.undo.add(c.t, c.dom, c.n)
-			}
-		}
-	}
+	left := p.bindAll(p.units())
 	if !d.standing {
 		d.noteMissing()
 	}

@@ -268,9 +268,9 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 	s := l.s
 	lacks, text := s.lack(l.rest)
 	switch {
-	case d.manner == byThemselves:
+	case d.capped(x):
 		l.strike(model.WhyTopologySpread, "", l.rest, func(set) string {
-			return "another machine would upset the spread of pods that machines were bought for; it waits until these are bound"
+			return "a machine for it would cost others their place; it waits until these are bound"
 		})
 	case x.given[s.id] != "":
 		l.strike(model.WhyMinValues, "", l.rest, func(set) string { return x.given[s.id] })
@@ -283,6 +283,16 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 	default:
 		l.strike(model.WhyLimits, "", l.rest, s.limitText)
 	}
+}
+
+// capped reports whether fewer machines may be bought for the group somewhere than it asks for, for the good of the plan.
+func (d *decision) capped(x *group) bool {
+	for k := range d.caps {
+		if k.group == x.key {
+			return true
+		}
+	}
+	return false
 }
 
 // shunText says what a daemon has against the pods.

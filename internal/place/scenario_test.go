@@ -20,19 +20,11 @@ import (
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			w, err := worldtext.Parse(d.Input)
+			in, err := asked(t, d)
 			if err != nil {
 				d.Fatalf(t, "%v", err)
 			}
-			in := place.Input{World: w}
-			if d.HasArg("ignore-preferences") {
-				in.Preferences = place.Ignore
-			}
-			if d.HasArg("best-effort") {
-				in.MinValues = place.BestEffort
-			}
-			d.MaybeScanArgs(t, "limit", &in.Limit)
-			d.MaybeScanArgs(t, "max-options", &in.MaxOptions)
+			w := in.World
 			switch d.Cmd {
 			case "decide":
 				p := place.Decide(in)
@@ -54,6 +46,20 @@ func TestScenarios(t *testing.T) {
 			return ""
 		})
 	})
+}
+
+// asked is what a command of a scenario asks.
+func asked(t *testing.T, d *datadriven.TestData) (in place.Input, err error) {
+	in.World, err = worldtext.Parse(d.Input)
+	if d.HasArg("ignore-preferences") {
+		in.Preferences = place.Ignore
+	}
+	if d.HasArg("best-effort") {
+		in.MinValues = place.BestEffort
+	}
+	d.MaybeScanArgs(t, "limit", &in.Limit)
+	d.MaybeScanArgs(t, "max-options", &in.MaxOptions)
+	return in, err
 }
 
 func requirementsText(list []model.Requirement) string {

@@ -26,10 +26,6 @@ func (d *decision) seatAll() {
 			real = append(real, g)
 		}
 	}
-	if d.in.yield {
-		d.seatMany(slices.DeleteFunc(slices.Clone(real), func(g *group) bool { return !g.tied() }))
-		real = slices.DeleteFunc(real, (*group).tied)
-	}
 	d.seatMany(real)
 	d.seatMany(virtual)
 }
@@ -38,7 +34,7 @@ func (d *decision) seatAll() {
 // machine can be bought. Groups that wait for others (affinity) are asked again.
 func (d *decision) seatMany(groups []*group) {
 	d.promises(groups)
-	d.comeForward(false)
+	d.keepPromises(false)
 	waiting := groups
 	for range maxPasses {
 		progress := false
@@ -49,10 +45,9 @@ func (d *decision) seatMany(groups []*group) {
 				continue
 			}
 			before := g.unseated() + len(d.held)
-			d.keepTurn(g)
 			d.seat(g)
 			if len(d.held) > 0 {
-				d.comeForward(false)
+				d.keepPromises(false)
 			}
 			progress = progress || g.unseated()+len(d.held) < before
 			if g.unseated() > 0 && g.tied() {
@@ -67,7 +62,7 @@ func (d *decision) seatMany(groups []*group) {
 		if progress && len(waiting) > 0 {
 			continue
 		}
-		if !d.comeForward(true) && !d.breakPromises() {
+		if !d.keepPromises(true) && !d.breakPromises() {
 			return
 		}
 		waiting = groups
@@ -82,8 +77,6 @@ type seatOption struct {
 	offer  offer
 	cap    int // machines' worth of pods that may still be bought here
 	bought int
-	// holds is how many of the pods may follow the first one here, where all have to be in one place.
-	holds int
 }
 
 // seat places as many pods of the group as the ties allow, with as many wishes granted as can be.
@@ -131,9 +124,6 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 	for _, c := range d.cellsOf(g.form, g.keys).list {
 		opts = append(opts, seatOption{c: c})
 	}
-	if d.in.uses(wideCells) {
-		opts = d.wideCells(g, opts)
-	}
 	for i := range opts {
 		c := opts[i].c
 		opts[i].offer, opts[i].cap = d.cheapestIn(g, c), noCap
@@ -142,7 +132,7 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 				opts[i].cap = n - g.boughtIn(c)
 			}
 		}
-		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0 && d.manner != byThemselves
+		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0
 		if opts[i].offer.ok && g.barred(c) {
 			opts[i].offer.ok, g.kept = false, true
 		}
@@ -156,9 +146,6 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 const noCap = 1 << 40
 
 func (d *decision) seatEach(g *group, opts []seatOption) {
-	if d.in.uses(foreseeRoom) {
-		d.foresee(g, opts)
-	}
 	for reset := false; g.unseated() > 0; {
 		best, slot := -1, int32(-1)
 		for i := range opts {
@@ -185,8 +172,7 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 				n = d.slots[slot].holds(g, g.unseated())
 			}
 			d.sit(g, slot, n)
-			d.keepTurn(g)
-			d.comeForward(false)
+			d.keepPromises(false)
 			reset = true
 			continue
 		}
@@ -201,7 +187,6 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 		}
 		n = min(n, o.cap)
 		d.order(g, o, n)
-		d.keepTurn(g)
 	}
 }
 
@@ -239,27 +224,6 @@ func (d *decision) noteSeat(s seated) {
 		return
 	}
 	d.seats = append(d.seats, s)
-}
-
-// foresee notes how many pods each cell holds, for pods that look for their own like and would be the first of it: the others have to
-// follow.
-func (d *decision) foresee(g *group, opts []seatOption) {
-	if !g.near.self || d.present(g) {
-		return
-	}
-	n := g.unseated()
-	alike := min(n, d.together(g, nil)) // on one machine
-	for i := range opts {
-		o := &opts[i]
-		if o.offer.ok {
-			o.holds = min(n, o.cap)
-		}
-		for _, at := range o.c.slots {
-			if o.holds = min(n, o.holds+d.slots[at].free.times(g.size, alike)); o.holds == n {
-				break
-			}
-		}
-	}
 }
 
 // paidFor reports whether the next pod of the group has a place on what is paid for, wishes aside.

@@ -98,8 +98,6 @@ func (d *decision) tally(g *group, at site, n int) {
 		}
 		switch {
 		case c == never:
-		case dom <= several:
-			d.tallyEach(x, dom, int32(n))
 		case c == perhaps:
 			d.undo.add(&x.maybe, dom, int32(n))
 		default:
@@ -107,11 +105,7 @@ func (d *decision) tally(g *group, at site, n int) {
 		}
 	}
 	for _, x := range g.anti {
-		if d.undo.add(&x.owners, at.doms[x.key], int32(n)); at.doms[x.key] <= several {
-			for _, one := range d.topo.each(at.doms[x.key]) {
-				d.undo.add(&x.owners, one, int32(n))
-			}
-		}
+		d.undo.add(&x.owners, at.doms[x.key], int32(n))
 	}
 	if at.spot == unknown {
 		return

@@ -5,20 +5,16 @@ import "slices"
 // low is the count that kube-scheduler measures skew from.
 func (d *decision) low(g *group, i int) int32 {
 	r := &g.spread[i]
-	if r.term.key == host && d.fresh && d.manner != byThemselves {
-		return 0 // the machines about to be bought are empty
-	}
 	if len(g.among[i]) < int(r.min) {
 		return 0
 	}
 	if len(r.term.matched.n) >= len(g.among[i]) {
 		d.toil(len(g.among[i]) / domainsAsOne)
 	}
-	n := r.term.least(g.among[i], !d.keeping && d.manner != inTurnFreely)
+	n := r.term.least(g.among[i], !d.keeping)
 	if n == noBound {
 		return 0
 	}
-	d.usedLow = d.usedLow || r.term.key == host && n > 0
 	return n
 }
 
@@ -72,8 +68,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 		if d.busy(&x.owners, &x.heldOwners, dom) {
 			return false
 		}
-		if lim, ok := x.lim[dom]; ok && !d.keeping && !d.late && x.matched.at(dom)+1 > lim {
-			d.minded = true
+		if lim, ok := x.lim[dom]; ok && !d.keeping && x.matched.at(dom)+1 > lim {
 			return false
 		}
 	}
@@ -89,7 +84,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 
 // heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
 func (d *decision) heldFor(c *tally, dom int32) int32 {
-	if d.keeping || d.manner == inTurnFreely {
+	if d.keeping {
 		return 0
 	}
 	return c.at(dom)
@@ -116,4 +111,9 @@ func (d *decision) near(g *group, doms []int32, fresh bool) bool {
 		here = here && x.matched.at(dom) > 0
 	}
 	return here || none && g.near.self
+}
+
+// busy reports whether pods are counted in a domain, or room is held for them there.
+func (d *decision) busy(c, held *tally, dom int32) bool {
+	return c.at(dom) > 0 || held != nil && d.heldFor(held, dom) > 0
 }

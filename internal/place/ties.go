@@ -222,7 +222,7 @@ func (d *decision) own(g *group) {
 			g.spread = append(g.spread, rule(c, keys))
 		}
 	}
-	if d.grant > noWishes {
+	if d.wishes {
 		d.wishesOf(g, p, func(c model.Spread) spreadRule { return rule(c, []string{require.Key(c.Key)}) })
 	}
 	for _, x := range p.PodAntiAffinity {

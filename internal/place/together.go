@@ -266,13 +266,6 @@ func (d *decision) purchaseGroups() []*group {
 			if p.n == 0 {
 				continue
 			}
-			if _, most := g.enough(); d.gather && most > 0 {
-				for _, x := range g.gathered(p, most) {
-					x.pods = carve(g, x.members[0].n)
-					out = append(out, x)
-				}
-				continue
-			}
 			if len(spare) == 0 {
 				spare = make([]group, groupsAtOnce)
 			}

@@ -88,7 +88,6 @@ type topology struct {
 	values  []map[string]int32 // per key
 	names   [][]string
 	said    [][]string // per key, the values that machines have and pods ask for, sorted
-	wides   [][]int32  // domains that may be looked at as one; see several
 	spots   []*spot
 	spotOf  map[string]int32 // by node name; only read
 	terms   []*term

@@ -20,7 +20,7 @@ const offeringsAsOne = 8
 // group alone; what that costs those who come later shows only when all machines are bought. Where wishes are granted, or some pods only
 // stand for room, the price is not all that counts, and nothing is changed.
 func varied(best *decision, pods []*model.Pod) *decision {
-	if !best.in.uses(varyOne) || len(best.plan.Buy) == 0 || best.grant > noWishes || slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.Virtual }) {
+	if !best.in.uses(varyOne) || len(best.plan.Buy) == 0 || best.wishes || slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.Virtual }) {
 		return best
 	}
 	tries := varyWork / best.scale(len(pods))
@@ -38,7 +38,7 @@ func (d *decision) cheaperOf(pods []*model.Pod, others []lessons, tries *int) *d
 			break
 		}
 		*tries--
-		o := &decision{in: d.in, grant: d.grant, lessons: known}
+		o := &decision{in: d.in, wishes: d.wishes, lessons: known}
 		if o.run(pods); o.cheaper(d) {
 			return o
 		}

@@ -29,15 +29,6 @@ const (
 	light       = 50 // of taints that only discourage
 )
 
-// granting says which wishes an attempt grants as far as it can.
-type granting int
-
-const (
-	noWishes granting = iota
-	placeWishes
-	allWishes // also those about single machines, which may cost a machine each
-)
-
 // wish is one wish of a group, as the rule that it would be if it were required. Exactly one of the pointers is set, or picky.
 type wish struct {
 	weight int32
@@ -46,10 +37,6 @@ type wish struct {
 	avoid  *term
 	toward *term
 	picky  bool
-}
-
-func (w *wish) onHost() bool {
-	return w.spread != nil && w.spread.term.key == host || w.avoid != nil && w.avoid.key == host
 }
 
 // wished reports whether any of the pods has a wish that could matter.
@@ -91,9 +78,6 @@ func (d *decision) wishesOf(g *group, p *model.Pod, soft func(c model.Spread) sp
 		g.wish = append(g.wish, w)
 	}
 	g.wish = append(g.wish, wish{weight: light, picky: true})
-	if d.grant == placeWishes {
-		g.wish = slices.DeleteFunc(g.wish, func(w wish) bool { return w.onHost() })
-	}
 	slices.SortStableFunc(g.wish, func(a, b wish) int { return cmp.Compare(b.weight, a.weight) })
 }
 

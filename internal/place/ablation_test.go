@@ -1,0 +1,90 @@
+package place_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// TestEveryMechanismIsNeeded: nobody keeps what nothing fails without. A scenario changes, or a plan for some hundred
+// pods gets dearer. What each earns on many worlds is measured by make ablate.
+func TestEveryMechanismIsNeeded(t *testing.T) {
+	needed := map[place.Mechanism]string{}
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			in, err := asked(t, d)
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			if d.Cmd != "decide" {
+				return d.Expected
+			}
+			whole := place.Decide(in).String()
+			for _, m := range place.Mechanisms() {
+				in.Without = []place.Mechanism{m}
+				if needed[m] == "" && place.Decide(in).String() != whole {
+					needed[m] = path
+				}
+			}
+			return d.Expected
+		})
+	})
+	for _, c := range crowds() {
+		whole := place.Decide(place.Input{World: c.world})
+		for _, m := range place.Mechanisms() {
+			if needed[m] != "" {
+				continue
+			}
+			if p := place.Decide(place.Input{World: c.world, Without: []place.Mechanism{m}}); p.Price > whole.Price {
+				needed[m] = c.name
+			}
+		}
+	}
+	for _, m := range place.Mechanisms() {
+		t.Logf("%s: %s", m, needed[m])
+		if needed[m] == "" {
+			t.Errorf("%s: nothing needs it", m)
+		}
+	}
+}
+
+// crowd is a world of more pods than a scenario can show.
+type crowd struct {
+	name  string
+	world model.World
+}
+
+func crowds() []crowd {
+	var out []crowd
+	add := func(name string, pods []model.Pod) {
+		out = append(out, crowd{name, workload.World(workload.Families(), pods)})
+	}
+	add("250 pods with disks", workload.Disks(250, 1))
+	add("60 large pods", workload.LargePods(60, 60))
+	add("250 large pods", workload.LargePods(250, 250))
+	add("1,000 pods of some shapes", workload.Shapes(1_000, 1))
+	add("1,000 pods with ties", workload.Topology(1_000, 1))
+	add("500 pods of ten teams", workload.Shapes(500, 1))
+	ofTeams(&out[len(out)-1].world, 10)
+	return out
+}
+
+// ofTeams gives every team a pool of its own, and every few pods to a team.
+func ofTeams(w *model.World, teams int) {
+	base := w.Pools[0]
+	w.Pools = nil
+	for i := range teams {
+		p := base
+		p.Name = fmt.Sprintf("team-%02d", i)
+		p.UID, p.Labels = p.Name, map[string]string{"team": p.Name}
+		w.Pools = append(w.Pools, p)
+	}
+	for i := range w.Pods {
+		w.Pods[i].NodeSelector = map[string]string{"team": w.Pools[i/5%teams].Name}
+	}
+}
