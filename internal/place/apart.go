@@ -18,7 +18,7 @@ func (p *packer) apart(want []int) *draft {
 	d := &draft{}
 	steps := p.steps
 	for part := range parts {
-		var choices []choice
+		var choices []option
 		var at []int // of these, in p
 		for ci := range p.choices {
 			if k := p.wanted(ci, of); k >= 0 && of[k] == part {

@@ -9,15 +9,10 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
 
-// choice is one kind of machine that packing may buy: the cheapest of the offerings that look alike from the pods' side.
+// choice is what packing may buy, with the offering it stands for: the cheapest of those that look alike from the pods' side.
 type choice struct {
-	seller int
+	option // its free is the flavour of the open labels; see flavours
 	item   int
-	price  int64 // micro-dollars per hour
-	room   vec
-	cost   vec // of the seller's limits
-	takes  set // forms that it accepts, by position in the packer
-	free   int // flavour of the open labels; see flavours
 	// company are the offerings that together meet minValues and all hold what fits into room; nil without minValues.
 	company []int
 }
@@ -28,7 +23,7 @@ func newChoices(tier []*seller, groups []*form) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.id, groups) {
-			if kinds := s.kinds(choice{seller: s.id, free: fi}, f, groups); all == nil {
+			if kinds := s.kinds(choice{option: option{seller: s.id, free: fi}}, f, groups); all == nil {
 				all = kinds
 			} else {
 				all = append(all, kinds...)
@@ -44,7 +39,11 @@ func newChoices(tier []*seller, groups []*form) []choice {
 	for i := len(all) - 1; i >= 0; i-- {
 		all[i].price += toll(all[i].price, all[0].price)
 	}
-	return prune(all)
+	kept := prune(len(all), func(i int) *option { return &all[i].option })
+	for to, i := range kept {
+		all[to] = all[i]
+	}
+	return all[:len(kept)]
 }
 
 // tollShare: so many times what a plan may cost more for the sake of fewer machines is its price.
@@ -134,38 +133,4 @@ func (s *seller) most(from set, base, size vec, n int) int {
 		need.take(size, -(k + 1))
 		return !s.varied(from, need)
 	})
-}
-
-// pruneBlock is how many choices are looked at together when one is sought that beats another.
-const pruneBlock = 32
-
-// prune drops choices that another one beats: as cheap, as roomy, accepting as much, taking no more of the limits. The
-// input is sorted by price; of equals the first stays. The result is in the room of the input.
-func prune(all []choice) []choice {
-	out := all[:0]
-	var most []vec // per block of out: the most of each amount that any of them has room for
-next:
-	for ci := range all {
-		c := &all[ci]
-		for b := len(most) - 1; b >= 0; b-- { // what is about as dear is about as large
-			if !most[b].covers(c.room) {
-				continue
-			}
-			for i := b * pruneBlock; i < min((b+1)*pruneBlock, len(out)); i++ {
-				o := &out[i]
-				if o.room.covers(c.room) && o.seller == c.seller && c.cost.covers(o.cost) && c.takes.within(o.takes) && (o.free == c.free || o.free == 0) {
-					continue next
-				}
-			}
-		}
-		if len(out)%pruneBlock == 0 {
-			most = append(most, c.room.clone())
-		}
-		last := most[len(most)-1]
-		for r, v := range c.room {
-			last[r] = max(last[r], v)
-		}
-		out = append(out, *c)
-	}
-	return out
 }

@@ -290,53 +290,6 @@ func (d *decision) ask(tier []*seller) {
 // maxTries bounds how often a tier is packed again after machines had to be given up for want of choice.
 const maxTries = 4
 
-// packing sets up the packing of what still waits into machines of pools of one weight; there are no choices when they sell nothing to them.
-func (d *decision) packing(tier []*seller) (p *packer, want []int, groups []*group) {
-	p = &packer{steps: d.steps, uses: d.in.uses}
-	shy := maps.Clone(d.shy)
-	for _, g := range d.buying {
-		sold := false
-		for _, s := range tier { // all of them are asked: packing looks at the answers
-			sold = d.lotOf(s, g.form).ok.first() >= 0 || sold
-		}
-		n, k := g.waiting(), shyKey{g.of.key, tier[0].pool.Weight}
-		if stay := min(n, shy[k]); stay > 0 {
-			n -= stay
-			shy[k] -= stay
-		}
-		if n > 0 && sold {
-			groups, want, p.sizes = append(groups, g), append(want, n), append(p.sizes, g.size)
-		}
-	}
-	if len(groups) > 0 {
-		p.choices = newChoices(tier, p.classify(groups))
-	}
-	for _, s := range d.sellers {
-		p.limits = append(p.limits, s.left.clone())
-	}
-	return p, want, groups
-}
-
-// tier packs what still waits into machines of pools of one weight, and returns how many machines had to be given up.
-func (d *decision) tier(tier []*seller) int {
-	p, want, groups := d.packing(tier)
-	if len(p.choices) == 0 {
-		return 0
-	}
-	best := p.draft(want, groups)
-	if best.missed > 0 {
-		best = p.important(best, want, groups)
-	}
-	d.steps, d.plan.Cut = p.steps, d.plan.Cut || p.cut
-	if p.uses(separateZones) {
-		p.separate(best, groups)
-	}
-	b := &buyer{d: d, sellers: d.sellers, groups: groups, choices: p.choices, most: d.most, spare: p.remaining(best.bins)}
-	bought, given := b.purchases(best)
-	d.plan.Buy = append(d.plan.Buy, bought...)
-	return given
-}
-
 // explain says of every pod without a place why each pool refused it, and puts the lists in order.
 func (d *decision) explain() {
 	slices.SortFunc(d.plan.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })

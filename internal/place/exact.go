@@ -92,8 +92,8 @@ func (e *search) trim() []int {
 		only = e.groups[0]
 		most = min(e.want[0], e.bearable(nil, only))
 	}
-	whole := make([]*choice, len(e.limits)) // per seller: the first choice that holds everything
-	cuts := make([]choice, 0, min(len(e.choices), pruneBlock))
+	whole := make([]*option, len(e.limits)) // per seller: the first choice that holds everything
+	cuts, of := make([]option, 0, min(len(e.choices), pruneBlock)), make([]int, 0, len(e.choices))
 	var flat vec
 	for i := range e.choices {
 		o := &e.choices[i]
@@ -103,7 +103,7 @@ func (e *search) trim() []int {
 		if len(flat) < dims {
 			flat = make(vec, pruneBlock*dims)
 		}
-		c := choice{seller: o.seller, item: i, cost: o.cost, takes: o.takes, free: o.free, room: flat[:dims:dims]}
+		c := option{seller: o.seller, cost: o.cost, takes: o.takes, free: o.free, room: flat[:dims:dims]}
 		flat = flat[dims:]
 		all := only < 0
 		if only >= 0 {
@@ -119,11 +119,11 @@ func (e *search) trim() []int {
 		if all && whole[o.seller] == nil && waiting.within(o.takes) {
 			whole[o.seller] = o
 		}
-		cuts = append(cuts, c)
+		cuts, of = append(cuts, c), append(of, i)
 	}
 	var out []int
-	for _, c := range prune(cuts) {
-		out = append(out, c.item)
+	for _, i := range prune(len(cuts), func(i int) *option { return &cuts[i] }) {
+		out = append(out, of[i])
 	}
 	return out
 }

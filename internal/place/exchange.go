@@ -15,27 +15,46 @@ const (
 	maxChanges   = 32    // pods of a home exchanged for smaller ones
 )
 
+// arrival is how pods of a group are let in: where, for those that are tied to a place.
+type arrival struct {
+	how   manner
+	where string
+}
+
+// manner is a way in which pods are let in.
+type manner int
+
+const (
+	// anyhow: any of them may come at any time.
+	anyhow manner = iota
+	// inTurn: one after the other.
+	inTurn
+	// leading: likewise, and the first of them decides where the others go.
+	leading
+	// fixed: their machine is not to change.
+	fixed
+)
+
 // separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
 // there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
 // order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
-func (p *packer) separate(d *draft, groups []*group) {
-	flows, leaders := map[string][]int{}, map[string][]int{} // by zone: those that are let in one after the other, and those that go where the first of them goes
+func (p *packer) separate(d *draft, groups []arrival) {
+	flows, leaders := map[string][]int{}, map[string][]int{} // by zone
 	var keys []string
 	var loose []int
 	for i, g := range groups {
-		switch {
-		case g.bundled || len(p.ties[i]) > 0:
-		case g.of.tied():
-			k := g.cell.key()
+		k := g.where
+		if g.how == inTurn || g.how == leading {
 			if flows[k] == nil && leaders[k] == nil {
 				keys = append(keys, k)
 			}
-			if len(g.of.near.terms) > 0 {
-				leaders[k] = append(leaders[k], i)
-			} else {
-				flows[k] = append(flows[k], i)
-			}
-		default:
+		}
+		switch g.how {
+		case inTurn:
+			flows[k] = append(flows[k], i)
+		case leading:
+			leaders[k] = append(leaders[k], i)
+		case anyhow:
 			loose = append(loose, i)
 		}
 	}

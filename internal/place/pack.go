@@ -27,6 +27,52 @@ func (d *draft) better(o *draft) bool {
 	return cmp.Or(cmp.Compare(d.missed, o.missed), cmp.Compare(d.price, o.price), cmp.Compare(len(d.bins), len(o.bins))) < 0
 }
 
+// option is one kind of machine that may be bought.
+type option struct {
+	seller int
+	price  int64 // micro-dollars per hour
+	room   vec
+	cost   vec // of the seller's limits
+	takes  set // kinds of groups that it accepts
+	// free tells apart those of one seller that cost and hold the same; who has 0 may stand for all.
+	free int
+}
+
+// pruneBlock is how many choices are looked at together when one is sought that beats another.
+const pruneBlock = 32
+
+// prune returns the positions of those of n options that no other beats: as cheap, as roomy, accepting as much, taking no
+// more of the limits. Options come by price; of equals the first stays.
+func prune(n int, option func(int) *option) []int {
+	var out []int
+	var most []vec // per block of out: the most of each amount that any of them has room for
+next:
+	for i := range n {
+		c := option(i)
+		for b := len(most) - 1; b >= 0; b-- { // what is about as dear is about as large
+			if !most[b].covers(c.room) {
+				continue
+			}
+			for _, j := range out[b*pruneBlock : min((b+1)*pruneBlock, len(out))] {
+				o := option(j)
+				if o.room.covers(c.room) && o.seller == c.seller && c.cost.covers(o.cost) && c.takes.within(o.takes) &&
+					(o.free == c.free || o.free == 0) {
+					continue next
+				}
+			}
+		}
+		if len(out)%pruneBlock == 0 {
+			most = append(most, c.room.clone())
+		}
+		last := most[len(most)-1]
+		for r, v := range c.room {
+			last[r] = max(last[r], v)
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
 // packer packs waiting pods of some groups into machines of some choices. Every answer depends on the values of its input only.
 type packer struct {
 	sizes   []vec // per group
@@ -35,7 +81,7 @@ type packer struct {
 	knots   int       // how many different counts ties speak of
 	lay     *layout   // made when first asked for
 	scratch []pattern // of the last fill, for the room of its loads
-	choices []choice
+	choices []option
 	limits  []vec // per seller: what is left
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.
 	steps int
@@ -47,48 +93,11 @@ type packer struct {
 // knot is a relation in packing: the count's number, what a pod adds to it, and the most that it bears.
 type knot struct{ at, adds, limit int32 }
 
-// classify numbers the forms of the groups and the counts that tie them on one machine.
-func (p *packer) classify(groups []*group) []*form {
-	var kinds []*form
-	kindOf := map[*form]int{}
-	at := map[*term]int32{}
-	users := map[*term]int{}
-	for _, g := range groups {
-		for _, r := range g.host {
-			if r.limit < noBound {
-				users[r.term]++
-			}
-		}
-	}
-	var flat []knot
-	ends := make([]int, 0, len(groups))
-	for _, g := range groups {
-		k, ok := kindOf[g.form]
-		if !ok {
-			k = len(kinds)
-			kindOf[g.form] = k
-			kinds = append(kinds, g.form)
-		}
-		p.kind = append(p.kind, k)
-		for _, r := range g.host {
-			if users[r.term] == 0 {
-				continue // nobody minds
-			}
-			i, ok := at[r.term]
-			if !ok {
-				i = int32(len(at))
-				at[r.term] = i
-			}
-			flat = append(flat, knot{i, r.adds, r.limit})
-		}
-		ends = append(ends, len(flat))
-	}
-	from := 0
-	for _, end := range ends {
-		p.ties, from = append(p.ties, flat[from:end:end]), end
-	}
-	p.knots = len(at)
-	return kinds
+// among is the packer with other kinds and choices.
+func (p *packer) among(kind []int, choices []option) *packer {
+	q := *p
+	q.lay, q.scratch, q.kind, q.choices = nil, nil, kind, choices
+	return &q
 }
 
 // takes reports whether machines of the choice suit the group.
@@ -189,21 +198,22 @@ func (p *packer) frugally(budget int, f func(q *packer) *draft) *draft {
 	return d
 }
 
-// important packs again in order of priority where not all pods found a place: what is short goes to those that matter most.
-func (p *packer) important(best *draft, want []int, groups []*group) *draft {
-	if groups[0].turn(groups[len(groups)-1]) == 0 {
+// important packs again in order of priority where not all pods found a place: what is short goes to those that matter
+// most. Turn says of each group how many priorities are above its own; groups come in this order.
+func (p *packer) important(best *draft, want, turn []int) *draft {
+	last := turn[len(turn)-1]
+	if last == 0 {
 		return best
 	}
 	out := &draft{}
 	limits := p.limits
-	for from := 0; from < len(groups); {
-		to := from
+	for now := range last + 1 {
 		some := make([]int, len(want))
-		for to < len(groups) && groups[to].turn(groups[from]) == 0 {
-			some[to] = want[to]
-			to++
+		for g, t := range turn {
+			if t == now {
+				some[g] = want[g]
+			}
 		}
-		from = to
 		p.limits = p.remaining(nil)
 		if p.topUp(out.bins, some); slices.Max(some) > 0 {
 			out.bins = append(out.bins, p.pack(some).bins...)
@@ -213,19 +223,13 @@ func (p *packer) important(best *draft, want []int, groups []*group) *draft {
 	}
 	p.limits = limits
 	p.settle(out, want)
-	for from := 0; from < len(groups); {
-		had, have, to := 0, 0, from
-		for to < len(groups) && groups[to].turn(groups[from]) == 0 {
-			had, have = had+best.left[to], have+out.left[to]
-			to++
-		}
-		if had != have {
-			if have < had {
-				return out
-			}
-			return best
-		}
-		from = to
+	had, have := make([]int, last+1), make([]int, last+1)
+	for g, t := range turn {
+		had[t] += best.left[g]
+		have[t] += out.left[g]
+	}
+	if slices.Compare(have, had) < 0 {
+		return out
 	}
 	return best
 }

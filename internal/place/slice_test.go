@@ -16,7 +16,7 @@ func mixed(r *rand.Rand) (*packer, []int) {
 				takes := newSet(3)
 				takes.add(0)
 				takes.add(1 + zone)
-				p.choices = append(p.choices, choice{price: price, room: vec{cores * 950, cores * ratio * 900, 1 << 30, 110}, cost: vec{}, takes: takes})
+				p.choices = append(p.choices, option{price: price, room: vec{cores * 950, cores * ratio * 900, 1 << 30, 110}, cost: vec{}, takes: takes})
 			}
 		}
 	}
