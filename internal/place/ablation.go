@@ -1,21 +1,13 @@
 package place
 
-import "slices"
+import (
+	"slices"
 
-// Mechanism names one part of the search. None is needed for a sound plan: each can be left out, to measure what it
-// earns (make ablate).
-type Mechanism string
-
-// The mechanisms of packing.
-const (
-	exactSearch   Mechanism = "exact search"
-	severalGuides Mechanism = "several guides"
-	lpMix         Mechanism = "LP mix"
-	localSearch   Mechanism = "local search"
-	columnPacking Mechanism = "column generation"
-	packingApart  Mechanism = "packing apart"
-	separateZones Mechanism = "exchange between machines"
+	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
 )
+
+// Mechanism names one part of the search, to leave it out.
+type Mechanism = portfolio.Mechanism
 
 // The mechanisms of seating pods, and of deciding again.
 const (
@@ -26,7 +18,7 @@ const (
 
 // Mechanisms lists all, those of packing first.
 func Mechanisms() []Mechanism {
-	return []Mechanism{exactSearch, severalGuides, lpMix, localSearch, columnPacking, packingApart, separateZones, lessonsAhead, lessonsGuests, varyOne}
+	return append(portfolio.Mechanisms(), lessonsAhead, lessonsGuests, varyOne)
 }
 
 // uses reports whether the mechanism is used.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -28,7 +29,7 @@ func Barren(cat model.Catalog, pools []model.Pool, choice MinValues) []Refusal {
 func (s *seller) barren(choice MinValues) Refusal {
 	out := Refusal{Pool: s.pool.Name}
 	what := ""
-	if s.base.first() < 0 {
+	if s.base.First() < 0 {
 		out.Why, out.Detail = model.WhyRequirements, s.shelf.blame("the pool's", s.own)
 	} else if choice != BestEffort {
 		if what, out.Detail = s.uniform(); what != "" {
@@ -50,7 +51,7 @@ func (s *seller) uniform() (key, text string) {
 	var least, n int
 	few := func(q require.Set) bool {
 		t := s.variety()
-		s.shelf.filter(s.shelf.all, q).each(t.add)
+		s.shelf.filter(s.shelf.all, q).Each(t.add)
 		x := t.keys[slices.IndexFunc(t.keys, func(x numbered) bool { return x.key == key })]
 		if x.n >= x.least {
 			return false
@@ -83,16 +84,16 @@ func (s *shelf) blame(whose string, q require.Set) string {
 		return fmt.Sprintf("%s requirements on label %s exclude each other", whose, k)
 	}
 	keys := slices.DeleteFunc(slices.Clone(q.Keys()), func(k string) bool { return !s.machine(k) })
-	match := make([]set, len(keys))
+	match := make([]bitset.Set, len(keys))
 	for i, k := range keys {
 		v, _ := q.Get(k)
-		if match[i] = s.match(k, v); match[i].first() < 0 {
+		if match[i] = s.match(k, v); match[i].First() < 0 {
 			return fmt.Sprintf("%s requirement %s excludes every offering%s", whose, requirement(q, k), s.offered(k))
 		}
 	}
 	for i := range keys {
 		for j := range i {
-			if match[i].and(match[j]).first() < 0 {
+			if match[i].And(match[j]).First() < 0 {
 				return fmt.Sprintf("%s requirements %s and %s exclude every offering together", whose, requirement(q, keys[j]), requirement(q, keys[i]))
 			}
 		}
@@ -101,7 +102,7 @@ func (s *shelf) blame(whose string, q require.Set) string {
 	guilty := slices.Clone(keys)
 	for _, k := range keys {
 		less := slices.DeleteFunc(slices.Clone(guilty), func(x string) bool { return x == k })
-		if s.filter(s.all, q.Only(func(x string) bool { return slices.Contains(less, x) })).first() < 0 {
+		if s.filter(s.all, q.Only(func(x string) bool { return slices.Contains(less, x) })).First() < 0 {
 			guilty = less
 		}
 	}
@@ -153,7 +154,7 @@ func parties(p *model.Pod, key string) string {
 
 // unreached names the first volume of the group's pods that alone leaves nothing of the offerings, beside these alternatives of their own;
 // "its volumes" when it takes more than one. Pods of one group are alike in where their volumes can be reached, and may have each its own.
-func (s *seller) unreached(from set, g *group, own []require.Set) (who string, terms []model.Term) {
+func (s *seller) unreached(from bitset.Set, g *group, own []require.Set) (who string, terms []model.Term) {
 	for _, v := range g.first().Volumes {
 		if v.Terms == nil {
 			continue
@@ -164,7 +165,7 @@ func (s *seller) unreached(from set, g *group, own []require.Set) (who string, t
 				with = append(with, o.And(require.New(t)))
 			}
 		}
-		if s.suiting(from, with).first() < 0 {
+		if s.suiting(from, with).First() < 0 {
 			if len(g.pods) > 1 {
 				return "a volume such as " + v.String(), v.Terms
 			}

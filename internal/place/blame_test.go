@@ -105,7 +105,7 @@ func TestWhatIsNamedIsTheLeast(t *testing.T) {
 		}
 		p := model.Pool{Name: "p", Requirements: reqs}
 		r := sh.seller(p).barren(Strict)
-		if empty := sh.filter(sh.all, ownSet(p)).first() < 0; empty != (r.Why != "") {
+		if empty := sh.filter(sh.all, ownSet(p)).First() < 0; empty != (r.Why != "") {
 			t.Fatalf("%v: %+v", reqs, r)
 		}
 		if r.Why == "" {

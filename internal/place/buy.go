@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -45,35 +48,35 @@ type buyer struct {
 	choices []choice
 	most    int // options per purchase
 	// spare is, per seller, what the limits leave after all bins; waiting counts bins not turned into purchases yet.
-	spare   []vec
+	spare   []vec.Vec
 	waiting []int
 	// last is the deal that was made last; the others are what the next one asks.
 	last          *deal
-	need, allowed vec
+	need, allowed vec.Vec
 	forms         []*form
 	order         []int
 }
 
 // purchases builds the purchases of a draft. A bin of which too few offerings remain is given up, and its seller is closed
 // to its groups: given says how many, so that the caller may try elsewhere.
-func (b *buyer) purchases(d *draft) (out []Purchase, given int) {
+func (b *buyer) purchases(d *portfolio.Draft) (out []Purchase, given int) {
 	b.waiting = make([]int, len(b.sellers))
-	for _, x := range d.bins {
-		b.waiting[b.choices[x.choice].seller]++
+	for _, x := range d.Bins {
+		b.waiting[b.choices[x.Choice].Seller]++
 	}
-	slices.SortStableFunc(d.bins, func(x, y bin) int {
-		return cmp.Or(cmp.Compare(x.choice, y.choice), slices.CompareFunc(x.loads, y.loads, func(l, m load) int {
-			return cmp.Or(cmp.Compare(l.group, m.group), cmp.Compare(m.n, l.n))
+	slices.SortStableFunc(d.Bins, func(x, y portfolio.Bin) int {
+		return cmp.Or(cmp.Compare(x.Choice, y.Choice), slices.CompareFunc(x.Loads, y.Loads, func(l, m portfolio.Load) int {
+			return cmp.Or(cmp.Compare(l.Group, m.Group), cmp.Compare(m.N, l.N))
 		}))
 	})
-	for _, x := range d.bins {
+	for _, x := range d.Bins {
 		if p, ok := b.purchase(x); ok {
 			out = append(out, p)
 			continue
 		}
 		given++
-		for _, l := range x.loads {
-			b.d.giveUp(b.groups[l.group], b.sellers[b.choices[x.choice].seller])
+		for _, l := range x.Loads {
+			b.d.giveUp(b.groups[l.Group], b.sellers[b.choices[x.Choice].Seller])
 		}
 	}
 	return out, given
@@ -82,38 +85,38 @@ func (b *buyer) purchases(d *draft) (out []Purchase, given int) {
 // deal is what purchases share that need the same of machines of one choice.
 type deal struct {
 	choice  int
-	need    vec // pods
-	allowed vec // of the limits
+	need    vec.Vec // pods
+	allowed vec.Vec // of the limits
 	forms   []*form
 	// The answer; options is empty when too few offerings remain.
 	options      []Option
 	requirements []model.Requirement
 	relaxed      bool
 	requests     model.Resources
-	items        set
-	most         vec // what the dearest option takes from the limits
+	items        bitset.Set
+	most         vec.Vec // what the dearest option takes from the limits
 }
 
 // deal works out what may carry the bin within its share of the limits. Bins come sorted, so those that are alike follow each other
 // and share one answer.
-func (b *buyer) deal(x bin) *deal {
-	c := &b.choices[x.choice]
-	b.need, b.allowed, b.forms = append(b.need[:0], c.room...), append(b.allowed[:0], c.cost...), b.forms[:0]
+func (b *buyer) deal(x portfolio.Bin) *deal {
+	c := &b.choices[x.Choice]
+	b.need, b.allowed, b.forms = append(b.need[:0], c.Room...), append(b.allowed[:0], c.Cost...), b.forms[:0]
 	clear(b.need)
 	addNeeds(b.need, x, b.groups)
-	for _, l := range x.loads {
-		g := b.groups[l.group]
+	for _, l := range x.Loads {
+		g := b.groups[l.Group]
 		if !slices.Contains(b.forms, g.form) {
 			b.forms = append(b.forms, g.form)
 		}
 	}
 	for i := range b.allowed {
-		b.allowed[i] += b.spare[c.seller][i] / int64(max(b.waiting[c.seller], 1))
+		b.allowed[i] += b.spare[c.Seller][i] / int64(max(b.waiting[c.Seller], 1))
 	}
-	if old := b.last; old != nil && old.choice == x.choice && slices.Equal(old.need, b.need) && slices.Equal(old.allowed, b.allowed) && slices.Equal(old.forms, b.forms) {
+	if old := b.last; old != nil && old.choice == x.Choice && slices.Equal(old.need, b.need) && slices.Equal(old.allowed, b.allowed) && slices.Equal(old.forms, b.forms) {
 		return old
 	}
-	d := &deal{choice: x.choice, need: b.need.clone(), allowed: b.allowed.clone(), forms: slices.Clone(b.forms)}
+	d := &deal{choice: x.Choice, need: b.need.Clone(), allowed: b.allowed.Clone(), forms: slices.Clone(b.forms)}
 	b.answer(d)
 	b.last = d
 	return d
@@ -122,12 +125,12 @@ func (b *buyer) deal(x bin) *deal {
 // answer fills in what machines the deal may ask for.
 func (b *buyer) answer(d *deal) {
 	c := &b.choices[d.choice]
-	s := b.sellers[c.seller]
+	s := b.sellers[c.Seller]
 	fits, own, first := b.candidates(d)
 	order, sight := append(b.order[:0], c.company...), sight{s: s, most: b.most}
 	t, all := s.variety(), len(s.wanted) > 0 && len(s.bounded) > 0
-	for i := first; i >= 0 && (len(order) < longList*b.most || all || !t.full()); i = fits.next(i + 1) {
-		if !s.room[i].covers(d.need) || !d.allowed.covers(s.cost[i]) {
+	for i := first; i >= 0 && (len(order) < longList*b.most || all || !t.full()); i = fits.Next(i + 1) {
+		if !s.room[i].Covers(d.need) || !d.allowed.Covers(s.cost[i]) {
 			continue
 		}
 		t.add(i)
@@ -140,9 +143,9 @@ func (b *buyer) answer(d *deal) {
 	if len(items) == 0 || !s.enough(items) {
 		return
 	}
-	d.requests, d.items = requests, newSet(len(s.shelf.items))
+	d.requests, d.items = requests, bitset.New(len(s.shelf.items))
 	for _, i := range items {
-		d.items.add(i)
+		d.items.Add(i)
 	}
 	if old := b.last; old != nil && old.choice == d.choice && slices.Equal(old.items, d.items) && slices.Equal(old.forms, d.forms) && b.single(s, d.forms) {
 		need, allowed := d.need, d.allowed
@@ -150,7 +153,7 @@ func (b *buyer) answer(d *deal) {
 		d.need, d.allowed, d.requests = need, allowed, requests
 		return
 	}
-	d.most, d.options = make(vec, len(s.limits)), make([]Option, len(items))
+	d.most, d.options = make(vec.Vec, len(s.limits)), make([]Option, len(items))
 	for k, i := range items {
 		o := s.shelf.items[i].o
 		d.options[k] = Option{Key: o.Key(), Price: o.Price}
@@ -169,22 +172,22 @@ func (b *buyer) single(s *seller, forms []*form) bool {
 
 // candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'
 // terms; these terms; and that first one, -1 when there is none.
-func (b *buyer) candidates(d *deal) (set, require.Set, int) {
-	s := b.sellers[b.choices[d.choice].seller]
+func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
+	s := b.sellers[b.choices[d.choice].Seller]
 	ok := slices.Clone(s.base)
 	for _, f := range d.forms {
-		ok.narrow(b.d.lotOf(s, f).ok)
+		ok.Narrow(b.d.lotOf(s, f).ok)
 	}
-	first := ok.first()
-	for first >= 0 && !(s.room[first].covers(d.need) && d.allowed.covers(s.cost[first])) {
-		first = ok.next(first + 1)
+	first := ok.First()
+	for first >= 0 && !(s.room[first].Covers(d.need) && d.allowed.Covers(s.cost[first])) {
+		first = ok.Next(first + 1)
 	}
 	own := s.own
 	if first < 0 {
-		return newSet(len(s.shelf.items)), own, first
+		return bitset.New(len(s.shelf.items)), own, first
 	}
-	if len(s.choosy) == 0 && !s.shelf.outside.has(first) && b.d.inside() {
-		ok = ok.minus(s.shelf.outside)
+	if len(s.choosy) == 0 && !s.shelf.outside.Has(first) && b.d.inside() {
+		ok = ok.Minus(s.shelf.outside)
 	}
 	// Of alternatives, pods take the first that the cheapest offering meets; the claim then asks for it.
 	for _, f := range d.forms {
@@ -194,7 +197,7 @@ func (b *buyer) candidates(d *deal) (set, require.Set, int) {
 			continue
 		}
 		for _, t := range l.terms {
-			if m := s.shelf.filter(ok, t); m.has(first) {
+			if m := s.shelf.filter(ok, t); m.Has(first) {
 				ok, own = m, own.And(t)
 				break
 			}
@@ -207,7 +210,7 @@ func (b *buyer) candidates(d *deal) (set, require.Set, int) {
 func (d *decision) giveUp(g *group, s *seller) {
 	f := *g.form
 	f.lots = slices.Clone(f.lots)
-	f.lots[s.id] = &lot{ok: newSet(len(s.shelf.items))}
+	f.lots[s.id] = &lot{ok: bitset.New(len(s.shelf.items))}
 	g.form = &f
 	if g.given == nil {
 		g.given = map[int]string{}
@@ -215,35 +218,35 @@ func (d *decision) giveUp(g *group, s *seller) {
 	g.given[s.id] = "too few offerings remain for the pod to choose from"
 }
 
-func (b *buyer) purchase(x bin) (Purchase, bool) {
-	c := &b.choices[x.choice]
-	s := b.sellers[c.seller]
+func (b *buyer) purchase(x portfolio.Bin) (Purchase, bool) {
+	c := &b.choices[x.Choice]
+	s := b.sellers[c.Seller]
 	d := b.deal(x)
 	b.waiting[s.id]--
 	if len(d.options) == 0 {
-		b.spare[s.id].take(c.cost, -1)
+		b.spare[s.id].Take(c.Cost, -1)
 		return Purchase{}, false
 	}
 	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: d.requests, Options: d.options, Requirements: d.requirements, Relaxed: d.relaxed}
 	for j, v := range d.most {
-		b.spare[s.id][j] -= v - c.cost[j]
+		b.spare[s.id][j] -= v - c.Cost[j]
 		s.left[j] -= v
 	}
 	n := 0
 	m := made{seller: s, deal: d}
-	for _, l := range x.loads {
-		n += l.n
-		if g := b.groups[l.group]; g.bundled {
+	for _, l := range x.Loads {
+		n += l.N
+		if g := b.groups[l.Group]; g.bundled {
 			m.loads = append(m.loads, g.members...)
 		} else {
-			m.loads = append(m.loads, member{g.of, g.cell, l.n})
+			m.loads = append(m.loads, member{g.of, g.cell, l.N})
 		}
 	}
 	b.d.made = append(b.d.made, m)
 	p.Pods = make([]model.PodKey, 0, n)
-	for _, l := range x.loads {
-		g := b.groups[l.group]
-		n := l.n
+	for _, l := range x.Loads {
+		g := b.groups[l.Group]
+		n := l.N
 		if g.bundled {
 			n = len(g.pods) - g.next
 		}
@@ -262,7 +265,7 @@ func compareKeys(a, b model.PodKey) int {
 // options picks, in order of preference, at most most of the offerings that hold the pods, and returns what the claim
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
-func (s *seller) options(from []int, pods model.Resources, need vec, most int) ([]int, model.Resources) {
+func (s *seller) options(from []int, pods model.Resources, need vec.Vec, most int) ([]int, model.Resources) {
 	if s.steady() && len(s.wanted) == 0 {
 		if len(from) > 0 {
 			from = s.narrow(from, most)
@@ -270,14 +273,14 @@ func (s *seller) options(from []int, pods model.Resources, need vec, most int) (
 		return from, pods
 	}
 	all := from[:0]
-	both := make(vec, 2*len(need))
+	both := make(vec.Vec, 2*len(need))
 	over, next := both[:len(need)], both[len(need):]
-	seen := newSet(len(s.shelf.items))
+	seen := bitset.New(len(s.shelf.items))
 	for _, i := range from {
-		if seen.has(i) {
+		if seen.Has(i) {
 			continue
 		}
-		seen.add(i)
+		seen.Add(i)
 		if s.light {
 			all = append(all, i) // each holds the pods, and no daemon comes beside them
 			continue

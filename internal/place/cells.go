@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -51,7 +52,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 	f.cells[string(name)] = cs
 	byKey := map[string]*cell{}
 	get := func(values []string) *cell {
-		c := &cell{values: values, has: newSet(len(d.slots))}
+		c := &cell{values: values, has: bitset.New(len(d.slots))}
 		if old := byKey[c.key()]; old != nil {
 			return old
 		}
@@ -84,15 +85,15 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 		}
 		if c := get(values); c != nil {
 			c.slots = append(c.slots, i)
-			c.has.add(int(i))
+			c.has.Add(int(i))
 		}
 	}
 	for _, s := range d.sellers {
 		l := d.lotOf(s, f)
-		if l.ok.first() < 0 {
+		if l.ok.First() < 0 {
 			continue
 		}
-		note := func(values []string, sold set) {
+		note := func(values []string, sold bitset.Set) {
 			c := get(slices.Clone(values))
 			if c == nil {
 				return
@@ -101,7 +102,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 				if c.pinned = f; len(keys) > 0 {
 					c.pinned = d.forms.pin(f, d.keyNames(keys), c.values)
 				}
-				c.sold = make([]set, len(d.sellers))
+				c.sold = make([]bitset.Set, len(d.sellers))
 			}
 			if c.sold[s.id] = sold; len(l.all) > 0 && len(keys) > 0 && c.pinned != nil {
 				c.sold[s.id] = d.lotOf(s, c.pinned).ok
@@ -136,11 +137,11 @@ func (d *decision) keyNames(keys []int) []string {
 
 // expand calls f with every combination of values that a seller's nodes may have under the keys, and the offerings that
 // have it.
-func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []string, sold set)) {
+func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []string, sold bitset.Set)) {
 	values := make([]string, len(keys))
-	var walk func(i int, left set)
-	walk = func(i int, left set) {
-		if left.first() < 0 {
+	var walk func(i int, left bitset.Set)
+	walk = func(i int, left bitset.Set) {
+		if left.First() < 0 {
 			return
 		}
 		if i == len(keys) {
@@ -151,10 +152,10 @@ func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []
 		if c := s.shelf.keys[k]; c != nil {
 			for vi, v := range c.values {
 				values[i] = v
-				walk(i+1, left.and(c.sets[vi]))
+				walk(i+1, left.And(c.sets[vi]))
 			}
 			values[i] = ""
-			walk(i+1, left.and(c.absent))
+			walk(i+1, left.And(c.absent))
 			return
 		}
 		for _, v := range s.handsOut(k, l.free, d.topo.said[keys[i]]) {
@@ -215,8 +216,8 @@ func (d *decision) cheapestIn(g *group, c *cell) offer {
 		if len(s.choosy) > 0 && d.in.MinValues != BestEffort && !s.varied(sold, g.size) {
 			continue
 		}
-		for i := sold.first(); i >= 0; i = sold.next(i + 1) {
-			if s.room[i].covers(g.size) && s.left.covers(s.cost[i]) {
+		for i := sold.First(); i >= 0; i = sold.Next(i + 1) {
+			if s.room[i].Covers(g.size) && s.left.Covers(s.cost[i]) {
 				if o := (offer{true, s.pool.Weight, s.shelf.items[i].o.Price}); !best.ok || o.compare(best) < 0 {
 					best = o
 				}

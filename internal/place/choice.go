@@ -6,13 +6,16 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
 
 // choice is what packing may buy, with the offering it stands for: the cheapest of those that look alike from the pods' side.
 type choice struct {
-	option // its free is the flavour of the open labels; see flavours
-	item   int
+	portfolio.Choice // its free is the flavour of the open labels; see flavours
+	item             int
 	// company are the offerings that together meet minValues and all hold what fits into room; nil without minValues.
 	company []int
 }
@@ -23,7 +26,7 @@ func newChoices(tier []*seller, groups []*form) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.id, groups) {
-			if kinds := s.kinds(choice{option: option{seller: s.id, free: fi}}, f, groups); all == nil {
+			if kinds := s.kinds(choice{Choice: portfolio.Choice{Seller: s.id, Free: fi}}, f, groups); all == nil {
 				all = kinds
 			} else {
 				all = append(all, kinds...)
@@ -31,15 +34,15 @@ func newChoices(tier []*seller, groups []*form) []choice {
 		}
 	}
 	byPrice := func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.seller, b.seller), cmp.Compare(a.free, b.free), cmp.Compare(a.item, b.item))
+		return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(a.Seller, b.Seller), cmp.Compare(a.Free, b.Free), cmp.Compare(a.item, b.item))
 	}
 	if !slices.IsSortedFunc(all, byPrice) { // those of one seller and flavour are
 		slices.SortFunc(all, byPrice)
 	}
 	for i := len(all) - 1; i >= 0; i-- {
-		all[i].price += toll(all[i].price, all[0].price)
+		all[i].Price += toll(all[i].Price, all[0].Price)
 	}
-	kept := prune(len(all), func(i int) *option { return &all[i].option })
+	kept := portfolio.Prune(len(all), func(i int) *portfolio.Choice { return &all[i].Choice })
 	for to, i := range kept {
 		all[to] = all[i]
 	}
@@ -62,7 +65,7 @@ func flavours(id int, groups []*form) []require.Set {
 	out := []require.Set{{}}
 	for _, g := range groups {
 		l := g.lots[id]
-		if l == nil || l.ok.first() < 0 || len(l.free.Keys()) == 0 {
+		if l == nil || l.ok.First() < 0 || len(l.free.Keys()) == 0 {
 			continue
 		}
 		text := l.free.String()
@@ -79,21 +82,21 @@ const lookBack = 4
 // kinds lists what one seller can sell to the forms that agree with a flavour.
 func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choice {
 	n, words := len(s.shelf.items), (len(groups)+63)/64
-	masks, flat := make([]set, n), make(set, n*words)
+	masks, flat := make([]bitset.Set, n), make(bitset.Set, n*words)
 	some := 0
 	for gi, g := range groups {
-		l := g.lots[like.seller]
-		if l == nil || l.ok.first() < 0 || !l.free.Contains(flavour) {
+		l := g.lots[like.Seller]
+		if l == nil || l.ok.First() < 0 || !l.free.Contains(flavour) {
 			continue
 		}
 		ok := s.affordable(l)
 		s.setup += 1 + n/comparedAsOne
-		for i := ok.first(); i >= 0; i = ok.next(i + 1) {
+		for i := ok.First(); i >= 0; i = ok.Next(i + 1) {
 			if masks[i] == nil {
 				masks[i] = flat[i*words : (i+1)*words : (i+1)*words]
 				some++
 			}
-			masks[i].add(gi)
+			masks[i].Add(gi)
 		}
 	}
 	if len(s.choosy) > 0 {
@@ -105,9 +108,9 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 			continue
 		}
 		c := like
-		c.item, c.price, c.room, c.cost, c.takes = i, int64(s.shelf.items[i].o.Price), s.room[i], s.cost[i], m
+		c.item, c.Price, c.Room, c.Cost, c.Takes = i, int64(s.shelf.items[i].o.Price), s.room[i], s.cost[i], m
 		alike := func(o choice) bool {
-			return slices.Equal(o.takes, c.takes) && slices.Equal(o.room, c.room) && slices.Equal(o.cost, c.cost)
+			return slices.Equal(o.Takes, c.Takes) && slices.Equal(o.Room, c.Room) && slices.Equal(o.Cost, c.Cost)
 		}
 		if !slices.ContainsFunc(out[max(0, len(out)-lookBack):], alike) {
 			out = append(out, c)
@@ -118,19 +121,19 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 
 // most returns how many of size one machine may be filled with beside base, at most n: as many as some offering holds, or, with
 // minValues, enough of them.
-func (s *seller) most(from set, base, size vec, n int) int {
+func (s *seller) most(from bitset.Set, base, size vec.Vec, n int) int {
 	best := 0
 	if len(s.choosy) == 0 {
-		from.each(func(i int) {
+		from.Each(func(i int) {
 			if best < n {
-				best = max(best, s.room[i].timesBeside(base, size, n))
+				best = max(best, s.room[i].TimesBeside(base, size, n))
 			}
 		})
 		return best
 	}
 	return sort.Search(n, func(k int) bool {
-		need := base.clone()
-		need.take(size, -(k + 1))
+		need := base.Clone()
+		need.Take(size, -(k + 1))
 		return !s.varied(from, need)
 	})
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 // bulk is how many amounts, cpu and memory, make a machine large: what else it has matters to few pods.
@@ -17,18 +20,18 @@ type companies struct {
 	circles map[string]*circle
 	// What the one being worked on is.
 	lossy      []mate
-	room, over vec
-	left, more vec
-	cost       vec
-	takes      set
+	room, over vec.Vec
+	left, more vec.Vec
+	cost       vec.Vec
+	takes      bitset.Set
 	items      []int
 }
 
 // peer is offerings that are alike but for their price and their values; the cheapest comes first.
 type peer struct {
 	items  []int
-	room   vec
-	mask   set // the forms that it accepts
+	room   vec.Vec
+	mask   bitset.Set // the forms that it accepts
 	circle *circle
 }
 
@@ -42,7 +45,7 @@ type mate struct {
 }
 
 // companies sorts the offerings that are accepted by somebody.
-func (s *seller) companies(masks []set) *companies {
+func (s *seller) companies(masks []bitset.Set) *companies {
 	x := &companies{s: s, circles: map[string]*circle{}}
 	t := s.variety()
 	at := map[string]int{}
@@ -52,7 +55,7 @@ func (s *seller) companies(masks []set) *companies {
 			continue
 		}
 		text = text[:0]
-		for _, amounts := range []vec{s.room[i], s.taken[i], s.cost[i]} {
+		for _, amounts := range []vec.Vec{s.room[i], s.taken[i], s.cost[i]} {
 			for _, v := range amounts {
 				text = binary.AppendVarint(text, v)
 			}
@@ -77,13 +80,13 @@ func (s *seller) companies(masks []set) *companies {
 
 // inCompany is kinds of a seller with minValues: what each offering may be filled with, such that enough other offerings hold it too: once
 // with an eye on all amounts, and once on the bulk where that may be had for less.
-func (s *seller) inCompany(like choice, masks []set) []choice {
+func (s *seller) inCompany(like choice, masks []bitset.Set) []choice {
 	x := s.companies(masks)
 	var out []choice
 	for n := range x.peers {
 		p := &x.peers[n]
 		beaten := func(o choice) bool {
-			return o.room.covers(p.room) && p.mask.within(o.takes) && s.cost[p.items[0]].covers(o.cost) && o.price <= int64(s.shelf.items[p.items[0]].o.Price)
+			return o.Room.Covers(p.room) && p.mask.Within(o.Takes) && s.cost[p.items[0]].Covers(o.Cost) && o.Price <= int64(s.shelf.items[p.items[0]].o.Price)
 		}
 		if slices.ContainsFunc(out[max(0, len(out)-lookBack):], beaten) {
 			continue
@@ -93,7 +96,7 @@ func (s *seller) inCompany(like choice, masks []set) []choice {
 			if ok {
 				out = append(out, c)
 			}
-			if ok && slices.Equal(c.room, p.room) && slices.Equal(c.cost, s.cost[p.items[0]]) && p.mask.within(c.takes) {
+			if ok && slices.Equal(c.Room, p.room) && slices.Equal(c.Cost, s.cost[p.items[0]]) && p.mask.Within(c.Takes) {
 				break // nothing was lost
 			}
 		}
@@ -116,9 +119,9 @@ func (x *companies) circleOf(p *peer) *circle {
 		x.circles[string(text)] = c
 		for at := range x.peers {
 			switch m := x.peers[at].mask; {
-			case p.mask.within(m):
+			case p.mask.Within(m):
 				c.all = append(c.all, at)
-			case p.mask.meets(m):
+			case p.mask.Meets(m):
 				c.some = append(c.some, at)
 			}
 		}
@@ -159,7 +162,7 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 			break
 		}
 		for _, at := range from {
-			x.lossy = append(x.lossy, mate{at, p.loss(&x.peers[at], most) + float64(p.mask.lacks(x.peers[at].mask))})
+			x.lossy = append(x.lossy, mate{at, p.loss(&x.peers[at], most) + float64(p.mask.Lacks(x.peers[at].mask))})
 		}
 		x.lossy = slices.DeleteFunc(x.lossy, func(m mate) bool { return !slices.ContainsFunc(x.peers[m.at].items, t.brings) })
 		for n := len(x.lossy)/2 - 1; n >= 0; n-- {
@@ -173,16 +176,16 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 			sink(x.lossy, 0)
 		}
 	}
-	if !t.full() || x.takes.first() < 0 || !s.left.covers(x.cost) {
+	if !t.full() || x.takes.First() < 0 || !s.left.Covers(x.cost) {
 		return c, false
 	}
 	c.item = slices.Min(x.items)
-	c.price, c.takes, c.room, c.cost, c.company = int64(s.shelf.items[c.item].o.Price), x.takes, p.room, s.cost[first], slices.Clone(x.items)
-	if !slices.Equal(x.room, c.room) {
-		c.room = x.room.clone()
+	c.Price, c.Takes, c.Room, c.Cost, c.company = int64(s.shelf.items[c.item].o.Price), x.takes, p.room, s.cost[first], slices.Clone(x.items)
+	if !slices.Equal(x.room, c.Room) {
+		c.Room = x.room.Clone()
 	}
-	if !slices.Equal(x.cost, c.cost) {
-		c.cost = x.cost.clone()
+	if !slices.Equal(x.cost, c.Cost) {
+		c.Cost = x.cost.Clone()
 	}
 	return c, true
 }
@@ -212,8 +215,8 @@ func (x *companies) join(t *variety, at int) {
 	} else if !x.shrink(o.room, s.taken[o.items[0]]) {
 		return
 	}
-	if !x.takes.within(o.mask) {
-		x.takes = x.takes.and(o.mask)
+	if !x.takes.Within(o.mask) {
+		x.takes = x.takes.And(o.mask)
 	}
 	for r, v := range s.cost[o.items[0]] {
 		x.cost[r] = max(x.cost[r], v)
@@ -228,7 +231,7 @@ func (x *companies) join(t *variety, at int) {
 
 // shrink makes the room what is left beside the most that daemons take when machines with this much room and these daemons join. It is
 // false, and nothing has changed, when nothing would be left.
-func (x *companies) shrink(room, taken vec) bool {
+func (x *companies) shrink(room, taken vec.Vec) bool {
 	x.left, x.more = append(x.left[:0], x.room...), append(x.more[:0], x.over...)
 	for r := range x.room {
 		x.more[r] = max(x.over[r], taken[r])

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -74,14 +75,14 @@ func (m *daemon) on(labels map[string]string, taints []model.Taint, joining bool
 
 // among returns the offerings on which it runs, of machines of the seller with these taints. Where a label is still open it is
 // counted, so that room is never too large.
-func (m *daemon) among(s *seller, from set, taints []model.Taint) set {
-	out := newSet(len(s.shelf.items))
+func (m *daemon) among(s *seller, from bitset.Set, taints []model.Taint) bitset.Set {
+	out := bitset.New(len(s.shelf.items))
 	if _, bad := model.Untolerated(taints, m.pod.Tolerations); bad {
 		return out
 	}
-	s.suiting(from, m.joined).each(func(i int) {
+	s.suiting(from, m.joined).Each(func(i int) {
 		if canHold(s.shelf.items[i].t, m.pod.Requests) {
-			out.add(i)
+			out.Add(i)
 		}
 	})
 	return out
@@ -153,26 +154,26 @@ func (d *decision) crowded(p *model.Pod, c model.Spread) bool {
 }
 
 // without returns the offerings on which none of the daemons runs that the pods cannot be with.
-func (s *seller) without(shuns []shun) set {
+func (s *seller) without(shuns []shun) bitset.Set {
 	out := s.shelf.all
 	for _, x := range shuns {
-		out = out.minus(s.beside(x))
+		out = out.Minus(s.beside(x))
 	}
 	return out
 }
 
 // beside returns the offerings on which the pods would meet the daemon.
-func (s *seller) beside(x shun) set {
+func (s *seller) beside(x shun) bitset.Set {
 	on := s.runs[x.daemon]
 	c := s.shelf.keys[x.key]
 	switch {
-	case x.key == model.LabelHostname || on.first() < 0:
+	case x.key == model.LabelHostname || on.First() < 0:
 		return on
 	case c != nil:
-		return on.minus(c.absent)
+		return on.Minus(c.absent)
 	}
 	if _, defined := s.own.Get(x.key); !defined {
-		return newSet(len(s.shelf.items))
+		return bitset.New(len(s.shelf.items))
 	}
 	return on
 }
@@ -190,7 +191,7 @@ func (d *decision) coming() map[*slot][]*daemon {
 			young[s.node] = s
 		}
 		for i := range d.crew {
-			if s.aboard.has(i) {
+			if s.aboard.Has(i) {
 				out[s] = append(out[s], &d.crew[i])
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -218,7 +219,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 // only share the latter.
 func (d *decision) shape(names dims, classes *classer) {
 	byTraits := map[string]*group{}
-	flat := make(vec, 0, len(names)*len(d.groups))
+	flat := make(vec.Vec, 0, len(names)*len(d.groups))
 	for _, g := range d.groups {
 		flat = names.appendVec(flat, g.requests)
 		g.size = flat[len(flat)-len(names) : len(flat) : len(flat)]

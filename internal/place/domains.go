@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -210,26 +211,26 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 		if s.conflict(term) != "" {
 			continue
 		}
-		items := s.shelf.filter(s.affordable(&lot{ok: s.base.and(s.shelf.available)}), s.own.And(term).Only(func(k string) bool { _, ok := term.Get(k); return ok }))
+		items := s.shelf.filter(s.affordable(&lot{ok: s.base.And(s.shelf.available)}), s.own.And(term).Only(func(k string) bool { _, ok := term.Get(k); return ok }))
 		free := s.own.And(term).Only(s.open)
 		for _, k := range e.keys {
 			if c := s.shelf.keys[t.keys[k]]; c != nil {
-				has := newSet(len(s.shelf.items))
+				has := bitset.New(len(s.shelf.items))
 				for _, x := range c.sets {
-					has.or(x)
+					has.Or(x)
 				}
-				items = items.and(has)
+				items = items.And(has)
 			} else if v, defined := s.own.Get(t.keys[k]); k != host && (!defined || !v.HasValues()) {
 				items = nil
 			}
 		}
-		if items.first() < 0 {
+		if items.First() < 0 {
 			continue
 		}
 		for _, k := range e.keys {
 			if c := s.shelf.keys[t.keys[k]]; c != nil {
 				for i, v := range c.values {
-					if items.and(c.sets[i]).first() >= 0 {
+					if items.And(c.sets[i]).First() >= 0 {
 						e.all[k] = append(e.all[k], t.dom(k, v))
 					}
 				}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -17,7 +19,7 @@ type form struct {
 	picky       bool                 // taints that only discourage count as well
 	shuns       []shun               // daemons that they cannot share a new machine with; slots count daemons themselves
 	// size is set where the answer depends on it: of alternatives that cannot be promised together, the one that holds the pods is taken.
-	size vec
+	size vec.Vec
 	// lots says, per seller (by index), what it can offer.
 	lots []*lot
 	// slots lists capacity that is paid for and takes the form; nil = not asked yet. cells, per set of keys, likewise.
@@ -143,7 +145,7 @@ func (fs *forms) pin(f *form, keys, values []string) *form {
 }
 
 // merge is the form of machines that suit both.
-func (fs *forms) merge(a, b *form, size vec) *form {
+func (fs *forms) merge(a, b *form, size vec.Vec) *form {
 	if a == b {
 		return a
 	}
@@ -168,13 +170,13 @@ type cells struct {
 
 // cell is one combination of values: where pods of a form may go, as far as topology can tell.
 type cell struct {
-	values []string // per key; "" = no such label
-	doms   []int32  // per topology key of the decision; unknown = no such label, or not asked about
-	slots  []int32  // capacity that is paid for, in order of preference
-	has    set      // slots, as a set
-	pinned *form    // the form narrowed to the values; nil when nothing can be bought there
+	values []string   // per key; "" = no such label
+	doms   []int32    // per topology key of the decision; unknown = no such label, or not asked about
+	slots  []int32    // capacity that is paid for, in order of preference
+	has    bitset.Set // slots, as a set
+	pinned *form      // the form narrowed to the values; nil when nothing can be bought there
 	// sold are, per seller, the offerings on sale there; empty where nil.
-	sold []set
+	sold []bitset.Set
 }
 
 func (c *cell) key() string { return strings.Join(c.values, "\x00") }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -33,9 +34,9 @@ type group struct {
 
 	ahead, leap int // see order
 	rank        int // position among the groups
-	size        vec
+	size        vec.Vec
 	// lean is size without the volumes that its pods share, which are shared.
-	lean   vec
+	lean   vec.Vec
 	shared []mount
 	next   int // pods[:next] have a place
 	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.

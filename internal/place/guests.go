@@ -295,7 +295,7 @@ func (d *decision) receiveOnNew(g *group, guests []*group, all bool) {
 // started is a machine to be bought for one pod of the group, which is counted.
 func (d *decision) started(g *group, c *cell) *bundle {
 	d.count(g, c.site(), 1)
-	return &bundle{of: g, c: c, form: c.pinned, size: g.size.clone(), members: []member{{g, c, 1}}}
+	return &bundle{of: g, c: c, form: c.pinned, size: g.size.Clone(), members: []member{{g, c, 1}}}
 }
 
 // board puts one pod of each group that waits onto the machine, or all of them, and reports whether they can be there. They are counted as far as they
@@ -314,7 +314,7 @@ func (d *decision) board(b *bundle, guests []*group, all bool) bool {
 		c := opts[best].c
 		d.count(h, c.site(), n)
 		b.form, b.members = with, append(b.members, member{h, c, n})
-		b.size.take(h.size, -n)
+		b.size.Take(h.size, -n)
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -11,12 +12,12 @@ import (
 func (s *seller) meter(w *model.World) {
 	s.limits = slices.Sorted(maps.Keys(s.pool.Limits))
 	s.bounds()
-	s.left = make(vec, len(s.limits))
+	s.left = make(vec.Vec, len(s.limits))
 	for i, n := range s.limits {
 		s.left[i] = s.pool.Limits[n] // of scarce offerings, see takeStock
 	}
-	s.cost = make([]vec, len(s.shelf.items))
-	flat := make(vec, len(s.shelf.items)*len(s.limits))
+	s.cost = make([]vec.Vec, len(s.shelf.items))
+	flat := make(vec.Vec, len(s.shelf.items)*len(s.limits))
 	for i, it := range s.shelf.items {
 		s.cost[i] = flat[i*len(s.limits) : (i+1)*len(s.limits) : (i+1)*len(s.limits)]
 		for j, n := range s.limits {
@@ -39,7 +40,7 @@ func (s *seller) count(w *model.World) {
 			nodes[n.ProviderID] = n
 		}
 	}
-	s.tabs = map[string]vec{}
+	s.tabs = map[string]vec.Vec{}
 	counted := map[*model.Node]bool{}
 	for i := range w.Claims {
 		c := &w.Claims[i]
@@ -68,12 +69,12 @@ func amount(r model.Resources, name string) int64 {
 }
 
 // charge takes a machine from the limits, and returns how much that was.
-func (s *seller) charge(r model.Resources) vec {
-	tab := make(vec, len(s.limits))
+func (s *seller) charge(r model.Resources) vec.Vec {
+	tab := make(vec.Vec, len(s.limits))
 	for i, n := range s.limits {
 		tab[i] = amount(r, n)
 	}
-	s.left.take(tab, 1)
+	s.left.Take(tab, 1)
 	return tab
 }
 
@@ -85,7 +86,7 @@ func (s *seller) claimCapacity(c *model.Claim, n *model.Node) model.Resources {
 	}
 	if got.IsZero() {
 		got = c.Requests
-		claimItems(s.shelf, *c).each(func(i int) { got = got.Max(s.shelf.items[i].t.Capacity) })
+		claimItems(s.shelf, *c).Each(func(i int) { got = got.Max(s.shelf.items[i].t.Capacity) })
 	}
 	return got
 }

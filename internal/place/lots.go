@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -12,7 +14,7 @@ import (
 // lot is what one seller can offer to pods of one form.
 type lot struct {
 	// ok are the available offerings that the form accepts; of which each holds the size that was asked about, if one was.
-	ok set
+	ok bitset.Set
 	// terms are the alternatives of the form that agree with free.
 	terms []require.Set
 	// free narrows labels on which nodes of this pool may go either way; groups may share a machine only when they agree.
@@ -24,7 +26,7 @@ type lot struct {
 
 // alternative is what one seller can offer to one alternative of a form.
 type alternative struct {
-	ok   set
+	ok   bitset.Set
 	free require.Set
 }
 
@@ -34,8 +36,8 @@ func newLot(s *seller, g *form) *lot {
 	if s.closed.Why != "" || !g.tolerates(s.pool.Taints) {
 		return l
 	}
-	sold := s.base.and(s.shelf.available)
-	sold.narrow(s.without(g.shuns))
+	sold := s.base.And(s.shelf.available)
+	sold.Narrow(s.without(g.shuns))
 	best, split := -1, len(g.terms) > 1 && s.splits(g.terms)
 	for _, t := range g.terms {
 		if s.conflict(t) != "" {
@@ -43,20 +45,20 @@ func newLot(s *seller, g *form) *lot {
 		}
 		q := s.own.And(t)
 		match := s.shelf.filter(sold, q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
-		if match.first() < 0 {
+		if match.First() < 0 {
 			continue
 		}
 		holds := match
 		if g.size != nil {
-			holds = newSet(len(s.shelf.items))
-			match.each(func(i int) {
-				if s.room[i].covers(g.size) {
-					holds.add(i)
+			holds = bitset.New(len(s.shelf.items))
+			match.Each(func(i int) {
+				if s.room[i].Covers(g.size) {
+					holds.Add(i)
 				}
 			})
 		}
 		free := q.Only(s.open)
-		if split && holds.first() >= 0 {
+		if split && holds.First() >= 0 {
 			l.all = append(l.all, alternative{holds, free})
 		}
 		l.offer(s, holds, free, t, &best)
@@ -80,8 +82,8 @@ func (s *seller) splits(terms []require.Set) bool {
 
 // offer adds one term's offerings. Terms that leave open labels differently cannot be mixed on one machine without a
 // case distinction; the alternative with the cheapest offering wins, and its equals join it.
-func (l *lot) offer(s *seller, ok set, free require.Set, t require.Set, best *int) {
-	first := ok.first()
+func (l *lot) offer(s *seller, ok bitset.Set, free require.Set, t require.Set, best *int) {
+	first := ok.First()
 	if first < 0 {
 		return
 	}
@@ -108,9 +110,9 @@ func (l *lot) offer(s *seller, ok set, free require.Set, t require.Set, best *in
 	}
 }
 
-func slicesOr(a, b set) set {
-	out := append(set(nil), a...)
-	out.or(b)
+func slicesOr(a, b bitset.Set) bitset.Set {
+	out := append(bitset.Set(nil), a...)
+	out.Or(b)
 	return out
 }
 
@@ -134,7 +136,7 @@ func (s *seller) machineText(t require.Set) string {
 		}
 		want, _ := t.Get(k)
 		have, defined := s.own.Get(k)
-		if s.base.and(s.shelf.match(k, want.And(have))).first() < 0 {
+		if s.base.And(s.shelf.match(k, want.And(have))).First() < 0 {
 			if defined {
 				return fmt.Sprintf("label %s: pool allows %s, pod wants %s, which no offering has", k, have, want)
 			}
@@ -145,9 +147,9 @@ func (s *seller) machineText(t require.Set) string {
 }
 
 // sizeText names the resource of which even the roomiest offering has too little.
-func (s *seller) sizeText(from set, size vec) string {
-	most := make(vec, len(size))
-	from.each(func(i int) {
+func (s *seller) sizeText(from bitset.Set, size vec.Vec) string {
+	most := make(vec.Vec, len(size))
+	from.Each(func(i int) {
 		for j, v := range s.room[i] {
 			most[j] = max(most[j], v)
 		}
@@ -167,9 +169,9 @@ func (s *seller) sizeText(from set, size vec) string {
 // maxNamed bounds how many offerings a text names.
 const maxNamed = 3
 
-func (s *seller) soldOutText(from set) string {
+func (s *seller) soldOutText(from bitset.Set) string {
 	var names []string
-	from.each(func(i int) {
+	from.Each(func(i int) {
 		if len(names) < maxNamed {
 			name := s.shelf.items[i].o.Key().String()
 			if why := s.shelf.items[i].o.Unavailable; why != "" {
@@ -178,20 +180,20 @@ func (s *seller) soldOutText(from set) string {
 			names = append(names, name)
 		}
 	})
-	if n := from.count() - len(names); n > 0 {
+	if n := from.Count() - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
 	}
 	return "everything that would fit is unavailable for now: " + strings.Join(names, "; ")
 }
 
 // limitText says which limit stands in the way of the smallest machine that would fit.
-func (s *seller) limitText(from set) string {
+func (s *seller) limitText(from bitset.Set) string {
 	if len(s.limits) == 0 {
 		return ""
 	}
 	for j, n := range s.limits {
 		least := int64(unlimited)
-		from.each(func(i int) { least = min(least, s.cost[i][j]) })
+		from.Each(func(i int) { least = min(least, s.cost[i][j]) })
 		if least > s.left[j] && isSupply(n) {
 			return "of " + strings.TrimPrefix(n, supplyPrefix) + " the cloud keeps no more, or others hold them already"
 		}
@@ -205,14 +207,14 @@ func (s *seller) limitText(from set) string {
 }
 
 // affordable returns the offerings of l that the limits still allow.
-func (s *seller) affordable(l *lot) set {
+func (s *seller) affordable(l *lot) bitset.Set {
 	if len(s.limits) == 0 {
 		return l.ok
 	}
-	out := newSet(len(s.shelf.items))
-	l.ok.each(func(i int) {
-		if s.left.covers(s.cost[i]) {
-			out.add(i)
+	out := bitset.New(len(s.shelf.items))
+	l.ok.Each(func(i int) {
+		if s.left.Covers(s.cost[i]) {
+			out.Add(i)
 		}
 	})
 	return out

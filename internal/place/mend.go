@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -41,23 +42,23 @@ func (d *decision) stayed() []string {
 }
 
 // emptied lists what slots have once the pods that were seated there are taken off again.
-func (d *decision) emptied() []vec {
-	room := make([]vec, len(d.slots))
+func (d *decision) emptied() []vec.Vec {
+	room := make([]vec.Vec, len(d.slots))
 	for i, s := range d.slots {
 		room[i] = s.free
 	}
 	for _, s := range d.seats {
 		if s.slot >= 0 {
-			room[s.slot] = room[s.slot].clone()
-			room[s.slot].take(s.g.size, -s.n)
+			room[s.slot] = room[s.slot].Clone()
+			room[s.slot].Take(s.g.size, -s.n)
 		}
 	}
 	return room
 }
 
 // onceHad reports whether a slot that suits the group had room for one of its pods.
-func (d *decision) onceHad(room []vec, g *group) bool {
-	return slices.ContainsFunc(d.slotsOf(g.form), func(i int32) bool { return room[i].times(g.size, 1) > 0 })
+func (d *decision) onceHad(room []vec.Vec, g *group) bool {
+	return slices.ContainsFunc(d.slotsOf(g.form), func(i int32) bool { return room[i].Times(g.size, 1) > 0 })
 }
 
 // compareLeft orders decisions by who stays: fewer pods, important ones first.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -131,10 +132,10 @@ func noOptions(claim model.Claim, cat model.Catalog, want require.Set) Refusal {
 	sh := newShelf(cat)
 	r := Refusal{Pool: claim.Pool}
 	matching := sh.filter(sh.all, want)
-	fitting := newSet(len(sh.items))
-	matching.each(func(i int) {
+	fitting := bitset.New(len(sh.items))
+	matching.Each(func(i int) {
 		if claim.Requests.FitsIn(sh.items[i].t.Allocatable) {
-			fitting.add(i)
+			fitting.Add(i)
 		}
 	})
 	names := newDims([]*group{{requests: claim.Requests, pods: []*model.Pod{{}}}}, nil)
@@ -142,8 +143,8 @@ func noOptions(claim model.Claim, cat model.Catalog, want require.Set) Refusal {
 	for _, it := range sh.items {
 		s.room = append(s.room, names.vec(it.t.Allocatable))
 	}
-	for _, x := range []Removed{{Why: model.WhyRequirements, Offerings: len(sh.items) - matching.count()},
-		{Why: model.WhyResources, Offerings: matching.count() - fitting.count()}, {Why: model.WhyUnavailable, Offerings: fitting.count()}} {
+	for _, x := range []Removed{{Why: model.WhyRequirements, Offerings: len(sh.items) - matching.Count()},
+		{Why: model.WhyResources, Offerings: matching.Count() - fitting.Count()}, {Why: model.WhyUnavailable, Offerings: fitting.Count()}} {
 		if x.Offerings > 0 {
 			r.Removed = append(r.Removed, x)
 		}
@@ -151,9 +152,9 @@ func noOptions(claim model.Claim, cat model.Catalog, want require.Set) Refusal {
 	switch {
 	case len(sh.items) == 0:
 		r.Why, r.Detail = model.WhyNoOfferings, fmt.Sprintf("the cloud has nothing on offer for class %s (yet)", claim.Class)
-	case matching.first() < 0:
+	case matching.First() < 0:
 		r.Why, r.Detail = model.WhyRequirements, sh.blame("the claim's", want)
-	case fitting.first() < 0:
+	case fitting.First() < 0:
 		r.Why, r.Detail = model.WhyResources, s.sizeText(matching, names.vec(claim.Requests))
 	default:
 		r.Why, r.Detail = model.WhyUnavailable, s.soldOutText(fitting)

@@ -51,7 +51,7 @@ func TestOptionsAreThoseOfTheShelf(t *testing.T) {
 		}
 		sh := newShelf(cat)
 		var want []Option
-		sh.filter(sh.all, require.New(claim.Requirements)).and(sh.available).each(func(i int) {
+		sh.filter(sh.all, require.New(claim.Requirements)).And(sh.available).Each(func(i int) {
 			if claim.Requests.FitsIn(sh.items[i].t.Allocatable) {
 				want = append(want, Option{Key: sh.items[i].o.Key(), Price: sh.items[i].o.Price})
 			}

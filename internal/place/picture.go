@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -88,10 +89,10 @@ func (p *Picture) Without(nodes ...string) Answer {
 		if len(s.left) > 0 {
 			left := s.left
 			defer func() { s.left = left }()
-			s.left = left.clone() // what is scarce comes from supply
+			s.left = left.Clone() // what is scarce comes from supply
 			for _, n := range nodes {
 				if tab, ok := s.tabs[n]; ok {
-					s.left.take(tab, -1)
+					s.left.Take(tab, -1)
 				}
 			}
 		}
@@ -183,7 +184,7 @@ type oldMount struct {
 
 type oldFree struct {
 	slot int32
-	free vec
+	free vec.Vec
 }
 
 type oldCount struct {
@@ -198,9 +199,9 @@ type oldLim struct {
 	had bool
 }
 
-func (u *undo) free(slot int32, free vec) {
+func (u *undo) free(slot int32, free vec.Vec) {
 	if u != nil && !u.light {
-		u.frees = append(u.frees, oldFree{slot, free.clone()})
+		u.frees = append(u.frees, oldFree{slot, free.Clone()})
 	}
 }
 

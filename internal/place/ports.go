@@ -83,7 +83,7 @@ func (d *decision) countPorts(placing map[model.PodKey]bool) {
 	}
 	for i := range d.crew {
 		for _, s := range d.slots {
-			if !s.aboard.has(i) {
+			if !s.aboard.Has(i) {
 				continue
 			}
 			for _, h := range d.crew[i].pod.HostPorts {

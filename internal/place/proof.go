@@ -149,7 +149,7 @@ func (p *proof) asked() map[*eligible]bool {
 func (p *proof) man(m *made) {
 	for i := range p.d.crew {
 		c := &p.d.crew[i]
-		if m.deal.items.and(m.seller.runs[i]).first() < 0 {
+		if m.deal.items.And(m.seller.runs[i]).First() < 0 {
 			continue
 		}
 		for _, x := range p.d.topo.matching(c.namespace, c.pod.Labels) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -14,31 +16,31 @@ import (
 // each is counted once, under the first constraint that removes it. The constraint that removes the last one is the reason.
 type ledger struct {
 	s    *seller
-	rest set // offerings that nothing has removed yet
+	rest bitset.Set // offerings that nothing has removed yet
 	out  Refusal
 }
 
 // strike removes offerings for a reason. detail is asked for when these were the last ones, of which it gets all that were left.
-func (l *ledger) strike(w model.Why, what string, gone set, detail func(had set) string) {
-	gone = gone.and(l.rest)
-	n := gone.count()
+func (l *ledger) strike(w model.Why, what string, gone bitset.Set, detail func(had bitset.Set) string) {
+	gone = gone.And(l.rest)
+	n := gone.Count()
 	if n == 0 {
 		return
 	}
 	had := l.rest
-	l.rest = had.minus(gone)
+	l.rest = had.Minus(gone)
 	if i := slices.IndexFunc(l.out.Removed, func(r Removed) bool { return r.Why == w && r.What == what }); i >= 0 {
 		l.out.Removed[i].Offerings += n
 	} else {
 		l.out.Removed = append(l.out.Removed, Removed{w, what, n})
 	}
-	if l.rest.first() < 0 {
+	if l.rest.First() < 0 {
 		l.out.Why, l.out.Detail = w, detail(had)
 	}
 }
 
 // over reports whether nothing is left.
-func (l *ledger) over() bool { return l.rest.first() < 0 }
+func (l *ledger) over() bool { return l.rest.First() < 0 }
 
 // refusal says why one pool could not take one more pod of the group. x is g, or the part of it that could not be bought for.
 func (d *decision) refusal(s *seller, x, g *group) Refusal {
@@ -52,18 +54,18 @@ func (d *decision) refusal(s *seller, x, g *group) Refusal {
 	}
 	p, f := g.first(), g.form
 	if t, bad := f.untolerated(s.pool.Taints); bad {
-		l.strike(model.WhyTaint, t.Key, l.rest, func(set) string { return fmt.Sprintf("taint %s is not tolerated", t) })
+		l.strike(model.WhyTaint, t.Key, l.rest, func(bitset.Set) string { return fmt.Sprintf("taint %s is not tolerated", t) })
 		return l.out
 	}
-	l.strike(model.WhyRequirements, "", s.shelf.all.minus(s.base), func(set) string { return "the pool's requirements exclude every offering" })
+	l.strike(model.WhyRequirements, "", s.shelf.all.Minus(s.base), func(bitset.Set) string { return "the pool's requirements exclude every offering" })
 	own := selected(p)
 	l.labels(own)
 	l.reach(g, f.terms, own)
 	for _, m := range f.shuns {
-		l.strike(m.why, "daemon "+d.crew[m.daemon].name, s.beside(m), func(set) string { return d.shunText(m) })
+		l.strike(m.why, "daemon "+d.crew[m.daemon].name, s.beside(m), func(bitset.Set) string { return d.shunText(m) })
 	}
 	l.room(g.size)
-	l.strike(model.WhyUnavailable, "", s.shelf.all.minus(s.shelf.available), s.soldOutText)
+	l.strike(model.WhyUnavailable, "", s.shelf.all.Minus(s.shelf.available), s.soldOutText)
 	if !l.over() {
 		if lot := d.lotOf(s, f); lot.ok != nil {
 			l.alternatives(lot)
@@ -71,7 +73,7 @@ func (d *decision) refusal(s *seller, x, g *group) Refusal {
 		l.spent()
 	}
 	if !l.over() && x == g && g.cut {
-		l.strike(model.WhyPlanCut, "", l.rest, func(set) string { return "the search ended before the pod's turn" })
+		l.strike(model.WhyPlanCut, "", l.rest, func(bitset.Set) string { return "the search ended before the pod's turn" })
 	}
 	if !l.over() && x == g && g.tied() {
 		d.strikeTies(l, g)
@@ -88,20 +90,20 @@ func (l *ledger) labels(own []require.Set) {
 		return
 	}
 	fit := l.s.suiting(l.rest, own)
-	text := func(set) string { return l.s.labelText(own) }
+	text := func(bitset.Set) string { return l.s.labelText(own) }
 	for _, k := range own[0].Keys() {
-		gone := l.rest.minus(fit)
+		gone := l.rest.Minus(fit)
 		if l.s.conflict(own[0].Only(func(key string) bool { return key == k })) == "" {
 			if !l.s.shelf.machine(k) {
 				continue
 			}
 			want, _ := own[0].Get(k)
 			have, _ := l.s.own.Get(k)
-			gone = gone.minus(l.s.shelf.match(k, want.And(have)))
+			gone = gone.Minus(l.s.shelf.match(k, want.And(have)))
 		}
 		l.strike(model.WhyNodeSelector, k, gone, text)
 	}
-	l.strike(model.WhyNodeSelector, "", l.rest.minus(fit), text)
+	l.strike(model.WhyNodeSelector, "", l.rest.Minus(fit), text)
 }
 
 // labelText says which label leaves nothing.
@@ -119,7 +121,7 @@ func (s *seller) labelText(own []require.Set) string {
 
 // reach strikes offerings from which the pod's volumes cannot be reached: what suits the selectors, but none of the combinations.
 func (l *ledger) reach(g *group, terms, own []require.Set) {
-	l.strike(model.WhyVolumes, "", l.rest.minus(l.s.suiting(l.rest, terms)), func(had set) string {
+	l.strike(model.WhyVolumes, "", l.rest.Minus(l.s.suiting(l.rest, terms)), func(had bitset.Set) string {
 		var where, nodes []string
 		for _, t := range terms {
 			where = append(where, t.String())
@@ -145,14 +147,14 @@ func (l *ledger) reach(g *group, terms, own []require.Set) {
 }
 
 // room strikes offerings that are too small, under the first resource that they have too little of.
-func (l *ledger) room(size vec) {
+func (l *ledger) room(size vec.Vec) {
 	all := l.rest
-	text := func(set) string { return l.s.sizeText(all, size) }
+	text := func(bitset.Set) string { return l.s.sizeText(all, size) }
 	for j, n := range l.s.names {
-		small := newSet(len(l.s.shelf.items))
-		l.rest.each(func(i int) {
+		small := bitset.New(len(l.s.shelf.items))
+		l.rest.Each(func(i int) {
 			if l.s.room[i][j] < size[j] {
-				small.add(i)
+				small.Add(i)
 			}
 		})
 		why := model.WhyResources
@@ -166,47 +168,47 @@ func (l *ledger) room(size vec) {
 // alternatives strikes what suits an alternative of the pod's that was not followed, because another one is cheaper and both cannot
 // be promised at once.
 func (l *ledger) alternatives(lot *lot) {
-	l.strike(model.WhyNodeSelector, "alternatives", l.rest.minus(lot.ok), func(set) string { return "its alternatives cannot be promised together" })
+	l.strike(model.WhyNodeSelector, "alternatives", l.rest.Minus(lot.ok), func(bitset.Set) string { return "its alternatives cannot be promised together" })
 }
 
 // spent strikes what the pool's limits no longer bear, under the first limit that stands in the way.
 func (l *ledger) spent() {
 	s, all := l.s, l.rest
 	for j, n := range s.limits {
-		dear := newSet(len(s.shelf.items))
-		l.rest.each(func(i int) {
+		dear := bitset.New(len(s.shelf.items))
+		l.rest.Each(func(i int) {
 			if s.cost[i][j] > s.left[j] {
-				dear.add(i)
+				dear.Add(i)
 			}
 		})
 		why := model.WhyLimits
 		if isSupply(n) {
 			why, n = model.WhyUnavailable, "reserved"
 		}
-		l.strike(why, n, dear, func(set) string { return s.limitText(all) })
+		l.strike(why, n, dear, func(bitset.Set) string { return s.limitText(all) })
 	}
 }
 
 // strikeTies strikes what ties to other pods forbid: offering by offering, the first tie that refuses one more pod there.
 func (d *decision) strikeTies(l *ledger, g *group) {
 	for _, t := range d.tiesOf(g) {
-		gone := newSet(len(l.s.shelf.items))
-		l.rest.each(func(i int) {
+		gone := bitset.New(len(l.s.shelf.items))
+		l.rest.Each(func(i int) {
 			if !d.stands(t.alone, d.domsOf(l.s, g, i), true) {
-				gone.add(i)
+				gone.Add(i)
 			}
 		})
-		l.strike(t.why, t.key, gone, func(set) string { _, text := d.tieText(l.s, t.alone); return text })
+		l.strike(t.why, t.key, gone, func(bitset.Set) string { _, text := d.tieText(l.s, t.alone); return text })
 	}
 	if !l.over() && len(l.s.choosy) > 0 {
 		k := l.s.choosy[0]
-		l.strike(model.WhyMinValues, k, l.rest, func(set) string {
+		l.strike(model.WhyMinValues, k, l.rest, func(bitset.Set) string {
 			return fmt.Sprintf("label %s: too few values to choose from remain in any one domain that its ties to other pods leave", k)
 		})
 	}
 	if !l.over() {
 		why, text := d.tieText(l.s, g)
-		l.strike(why, "", l.rest, func(set) string { return text })
+		l.strike(why, "", l.rest, func(bitset.Set) string { return text })
 	}
 }
 
@@ -251,7 +253,7 @@ func (d *decision) domsOf(s *seller, g *group, i int) []int32 {
 	for k, name := range d.topo.keys {
 		out[k] = unknown
 		if c := s.shelf.keys[name]; c != nil {
-			if v := slices.IndexFunc(c.sets, func(have set) bool { return have.has(i) }); v >= 0 {
+			if v := slices.IndexFunc(c.sets, func(have bitset.Set) bool { return have.Has(i) }); v >= 0 {
 				out[k] = d.topo.dom(k, c.values[v])
 			}
 			continue
@@ -269,17 +271,17 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 	lacks, text := s.lack(l.rest)
 	switch {
 	case d.capped(x):
-		l.strike(model.WhyTopologySpread, "", l.rest, func(set) string {
+		l.strike(model.WhyTopologySpread, "", l.rest, func(bitset.Set) string {
 			return "a machine for it would cost others their place; it waits until these are bound"
 		})
 	case x.given[s.id] != "":
-		l.strike(model.WhyMinValues, "", l.rest, func(set) string { return x.given[s.id] })
+		l.strike(model.WhyMinValues, "", l.rest, func(bitset.Set) string { return x.given[s.id] })
 	case lacks != "":
-		l.strike(model.WhyMinValues, lacks, l.rest, func(set) string { return text })
+		l.strike(model.WhyMinValues, lacks, l.rest, func(bitset.Set) string { return text })
 	case len(s.choosy) > 0:
-		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(set) string { return "too few of the offerings that satisfy minValues hold the pod" })
+		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(bitset.Set) string { return "too few of the offerings that satisfy minValues hold the pod" })
 	case d.plan.Cut || len(s.pool.Limits) == 0:
-		l.strike(model.WhyPlanCut, "", l.rest, func(set) string { return "the search ended before the pod's turn" })
+		l.strike(model.WhyPlanCut, "", l.rest, func(bitset.Set) string { return "the search ended before the pod's turn" })
 	default:
 		l.strike(model.WhyLimits, "", l.rest, s.limitText)
 	}

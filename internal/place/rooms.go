@@ -1,5 +1,7 @@
 package place
 
+import "github.com/karpenter-aks/karpenter/internal/plan/vec"
+
 // rooms finds the next slot with enough room. It is a tree of maxima over the slots: an inner node knows the most of each amount
 // that any slot below it has. A question costs O(log slots) plus a little for slots that have one amount but not the other.
 type rooms struct {
@@ -42,14 +44,14 @@ func (r *rooms) pull(n int) (changed bool) {
 }
 
 // set notes what slot i has now.
-func (r *rooms) set(i int, free vec) {
+func (r *rooms) set(i int, free vec.Vec) {
 	n := r.width + i
 	copy(r.at(n), free)
 	for n /= 2; n > 0 && r.pull(n); n /= 2 {
 	}
 }
 
-func (r *rooms) covers(n int, size vec) bool {
+func (r *rooms) covers(n int, size vec.Vec) bool {
 	v := r.at(n)
 	for i, s := range size {
 		if v[i] < s {
@@ -60,7 +62,7 @@ func (r *rooms) covers(n int, size vec) bool {
 }
 
 // next returns the first slot, from from on, that has room for size; -1 when none has.
-func (r *rooms) next(from int, size vec) int {
+func (r *rooms) next(from int, size vec.Vec) int {
 	if from >= r.width {
 		return -1
 	}

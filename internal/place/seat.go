@@ -252,7 +252,7 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 			o.at = len(d.slots)
 			break
 		}
-		if !o.c.has.has(o.at) {
+		if !o.c.has.Has(o.at) {
 			continue
 		}
 		if !d.toil(1) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -16,24 +18,24 @@ type seller struct {
 	pool  model.Pool
 	shelf *shelf
 	own   require.Set // what every node of the pool must look like: requirements, labels, pool and class
-	base  set         // offerings that satisfy own
+	base  bitset.Set  // offerings that satisfy own
 	// closed says why the pool takes nobody; Why "" when it is open.
 	closed Refusal
 
-	names    dims              // columns of room
-	overhead []model.Resources // per item: what daemons take there
-	room     []vec             // per item: what daemons leave
-	taken    []vec             // per item: overhead, in the order of room
-	light    bool              // no daemon runs on any of them
-	runs     []set             // per daemon of the crew: where it runs
-	limits   []string          // names of limited resources, sorted
-	cost     []vec             // per item: what a purchase takes from the limits
-	left     vec               // of the limits, in the order of limits
-	bounded  map[int]int       // per limit that stands for a scarce offering: which
-	tabs     map[string]vec    // per node of the pool: what it takes from the limits; nil without limits
-	wanted   []string          // keys with minValues
-	choosy   []string          // wanted when they are a must, else nil
-	counts   *variety          // see variety
+	names    dims               // columns of room
+	overhead []model.Resources  // per item: what daemons take there
+	room     []vec.Vec          // per item: what daemons leave
+	taken    []vec.Vec          // per item: overhead, in the order of room
+	light    bool               // no daemon runs on any of them
+	runs     []bitset.Set       // per daemon of the crew: where it runs
+	limits   []string           // names of limited resources, sorted
+	cost     []vec.Vec          // per item: what a purchase takes from the limits
+	left     vec.Vec            // of the limits, in the order of limits
+	bounded  map[int]int        // per limit that stands for a scarce offering: which
+	tabs     map[string]vec.Vec // per node of the pool: what it takes from the limits; nil without limits
+	wanted   []string           // keys with minValues
+	choosy   []string           // wanted when they are a must, else nil
+	counts   *variety           // see variety
 	// setup is the work of finding out what the pool can sell to whom, as far as it has been done.
 	setup int
 }
@@ -71,7 +73,7 @@ func newSellers(w model.World, crew crew, d dims, choice MinValues) []*seller {
 func (s *shelf) seller(p model.Pool) *seller {
 	out := &seller{pool: p, shelf: s, own: ownSet(p)}
 	if out.base = s.filter(s.all, out.own); out.own.Impossible() != "" {
-		out.base = newSet(len(s.items))
+		out.base = bitset.New(len(s.items))
 	}
 	for _, k := range out.own.Keys() {
 		if v, _ := out.own.Get(k); v.MinValues() > 0 {
@@ -123,15 +125,15 @@ func conditionText(list []model.Condition) string {
 func (s *seller) measure(crew crew, d dims) {
 	n := len(s.shelf.items)
 	s.names, s.light = d, true
-	s.overhead, s.room, s.taken = make([]model.Resources, n), make([]vec, n), make([]vec, n)
+	s.overhead, s.room, s.taken = make([]model.Resources, n), make([]vec.Vec, n), make([]vec.Vec, n)
 	for i := range crew {
 		on := crew[i].among(s, s.base, s.pool.Taints)
-		s.runs, s.light = append(s.runs, on), s.light && on.first() < 0
-		on.each(func(at int) { s.overhead[at] = s.overhead[at].Add(crew[i].pod.Requests) })
+		s.runs, s.light = append(s.runs, on), s.light && on.First() < 0
+		on.Each(func(at int) { s.overhead[at] = s.overhead[at].Add(crew[i].pod.Requests) })
 	}
 	// Offerings of a type that no daemon tells apart have one room.
-	rooms, nothing := make([]vec, s.shelf.types), make(vec, len(d))
-	flat := make(vec, 0, len(d)*s.shelf.types)
+	rooms, nothing := make([]vec.Vec, s.shelf.types), make(vec.Vec, len(d))
+	flat := make(vec.Vec, 0, len(d)*s.shelf.types)
 	for i, it := range s.shelf.items {
 		if s.light {
 			if s.taken[i] = nothing; rooms[it.typ] == nil {
@@ -142,12 +144,12 @@ func (s *seller) measure(crew crew, d dims) {
 			continue
 		}
 		s.taken[i] = d.vec(s.overhead[i])
-		s.room[i] = s.appendRoom(make(vec, 0, len(d)), it.t, s.taken[i])
+		s.room[i] = s.appendRoom(make(vec.Vec, 0, len(d)), it.t, s.taken[i])
 	}
 }
 
 // appendRoom appends what a machine of the type has beside what daemons take.
-func (s *seller) appendRoom(v vec, t *model.InstanceType, taken vec) vec {
+func (s *seller) appendRoom(v vec.Vec, t *model.InstanceType, taken vec.Vec) vec.Vec {
 	for j, name := range s.names {
 		if driver, ok := strings.CutPrefix(name, attachPrefix); ok {
 			n, ok := t.AttachLimits[driver]
@@ -163,11 +165,11 @@ func (s *seller) appendRoom(v vec, t *model.InstanceType, taken vec) vec {
 }
 
 // suiting returns those of the offerings whose labels suit one of a pod's alternatives at least.
-func (s *seller) suiting(from set, terms []require.Set) set {
-	out := newSet(len(s.shelf.items))
+func (s *seller) suiting(from bitset.Set, terms []require.Set) bitset.Set {
+	out := bitset.New(len(s.shelf.items))
 	for _, t := range terms {
 		if s.conflict(t) == "" {
-			out.or(s.shelf.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+			out.Or(s.shelf.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,18 +25,18 @@ type shelf struct {
 	items     []item
 	keys      map[string]*column
 	either    map[string]bool // keys of which some type leaves the choice to the buyer
-	all       set
-	available set
-	outside   set // offerings outside zones
+	all       bitset.Set
+	available bitset.Set
+	outside   bitset.Set // offerings outside zones
 	// types and families is how many of them the offerings are of.
 	types, families int
 }
 
 // column is one label key over all items.
 type column struct {
-	values []string // sorted
-	sets   []set    // which items have (or may have) the value
-	absent set
+	values []string     // sorted
+	sets   []bitset.Set // which items have (or may have) the value
+	absent bitset.Set
 	// While the column is being filled: where a value stands, and the one that was noted last.
 	at   map[string]int
 	last int
@@ -80,7 +81,7 @@ func newShelf(cat model.Catalog) *shelf {
 	s.types, s.families = len(cat.Types), len(families)
 	slices.SortFunc(s.items, func(a, b item) int { return byPreference(a.o, b.o) })
 	n := len(s.items)
-	s.all, s.available, s.outside = newSet(n), newSet(n), newSet(n)
+	s.all, s.available, s.outside = bitset.New(n), bitset.New(n), bitset.New(n)
 	b := &shelver{s: s, columns: map[string]*column{}, of: make([][]int32, len(cat.Types)), own: make([]bool, n)}
 	types, zones, kinds := b.column(model.LabelInstanceType), b.column(model.LabelZone), b.column(model.LabelCapacityType)
 	flat := make([]int32, n)
@@ -89,12 +90,12 @@ func newShelf(cat model.Catalog) *shelf {
 		b.of[ti], flat = flat[:0:k], flat[k:]
 	}
 	for i, it := range s.items {
-		s.all.add(i)
+		s.all.Add(i)
 		if it.o.Available {
-			s.available.add(i)
+			s.available.Add(i)
 		}
 		if outsideZones(it.o.Zone) {
-			s.outside.add(i)
+			s.outside.Add(i)
 		}
 		b.of[it.typ] = append(b.of[it.typ], int32(i))
 		b.note(zones, it.o.Zone, i)
@@ -127,9 +128,9 @@ func newShelf(cat model.Catalog) *shelf {
 type shelver struct {
 	s       *shelf
 	columns map[string]*column
-	of      [][]int32 // per type: its items
-	own     []bool    // per item: whether it has labels besides zone and capacity type
-	spare   set       // to cut sets from
+	of      [][]int32  // per type: its items
+	own     []bool     // per item: whether it has labels besides zone and capacity type
+	spare   bitset.Set // to cut sets from
 }
 
 func (b *shelver) column(key string) *column {
@@ -148,7 +149,7 @@ func (b *shelver) note(c *column, v string, i int) {
 		if !ok {
 			words := len(b.s.all)
 			if len(b.spare) < words {
-				b.spare = make(set, max(words, min(words*len(b.of), shelverBlock)))
+				b.spare = make(bitset.Set, max(words, min(words*len(b.of), shelverBlock)))
 			}
 			at = len(c.values)
 			c.at[v] = at
@@ -157,7 +158,7 @@ func (b *shelver) note(c *column, v string, i int) {
 		}
 		c.last = at
 	}
-	c.sets[c.last].add(i)
+	c.sets[c.last].Add(i)
 }
 
 // shelverBlock is how many words of sets are allocated at once, at most.
@@ -196,13 +197,13 @@ func (b *shelver) noteType(t *model.InstanceType, items []int32) {
 }
 
 // finish sorts the values and fills in which items have none.
-func (c *column) finish(all set) {
+func (c *column) finish(all bitset.Set) {
 	order := make([]int, len(c.values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return strings.Compare(c.values[a], c.values[b]) })
-	values, sets := make([]string, len(order)), make([]set, len(order))
+	values, sets := make([]string, len(order)), make([]bitset.Set, len(order))
 	c.absent = slices.Clone(all)
 	for to, from := range order {
 		values[to], sets[to] = c.values[from], c.sets[from]
@@ -217,33 +218,33 @@ func (c *column) finish(all set) {
 func (s *shelf) machine(key string) bool { return s.keys[key] != nil || require.Cloud(key) }
 
 // match returns the items whose label key may be as v says. Absence is judged per item.
-func (s *shelf) match(key string, v require.Values) set {
-	out := newSet(len(s.items))
+func (s *shelf) match(key string, v require.Values) bitset.Set {
+	out := bitset.New(len(s.items))
 	c := s.keys[key]
 	if c == nil {
 		if v.AllowsAbsent() {
-			out.or(s.all)
+			out.Or(s.all)
 		}
 		return out
 	}
 	for i, value := range c.values {
 		if v.Has(value) {
-			out.or(c.sets[i])
+			out.Or(c.sets[i])
 		}
 	}
 	if v.AllowsAbsent() {
-		out.or(c.absent)
+		out.Or(c.absent)
 	}
 	return out
 }
 
 // filter returns the items of from that satisfy every machine label of q.
-func (s *shelf) filter(from set, q require.Set) set {
+func (s *shelf) filter(from bitset.Set, q require.Set) bitset.Set {
 	out := from
 	for _, k := range q.Keys() {
 		if s.machine(k) {
 			v, _ := q.Get(k)
-			out = out.and(s.match(k, v))
+			out = out.And(s.match(k, v))
 		}
 	}
 	return out

@@ -3,6 +3,8 @@ package place
 import (
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -42,7 +44,7 @@ func (x *sight) sated(i int) bool {
 func inBand(most int) int { return most - most/varietyPart }
 
 // holds reports whether offering i has room for the pods and for daemons that take over.
-func (s *seller) holds(i int, need, over vec) bool {
+func (s *seller) holds(i int, need, over vec.Vec) bool {
 	for r, v := range s.room[i] {
 		if v+s.taken[i][r] < need[r]+over[r] {
 			return false
@@ -55,7 +57,7 @@ func (s *seller) holds(i int, need, over vec) bool {
 func (s *seller) narrow(all []int, most int) []int {
 	first := s.shelf.items[all[0]].o
 	wide := widthOf(first.CapacityType)
-	picked := newSet(len(s.shelf.items))
+	picked := bitset.New(len(s.shelf.items))
 	types, families := make([]int32, 0, most), make([]int32, 0, most)
 	out := make([]int, 0, most)
 	var t *variety
@@ -64,7 +66,7 @@ func (s *seller) narrow(all []int, most int) []int {
 	}
 	pick := func(i int) {
 		it := &s.shelf.items[i]
-		picked.add(i)
+		picked.Add(i)
 		if t != nil {
 			t.add(i)
 		}
@@ -89,7 +91,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		if t == nil || len(out) >= most {
 			break
 		}
-		if !picked.has(i) && t.brings(i) {
+		if !picked.Has(i) && t.brings(i) {
 			pick(i)
 		}
 	}
@@ -98,7 +100,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		if wide.ceiling != noCeiling && it.o.Price*100 > first.Price*wide.ceiling {
 			break
 		}
-		if !picked.has(i) && len(out) < most && (len(out) < wide.options || len(types) < wide.types && !slices.Contains(types, it.typ) ||
+		if !picked.Has(i) && len(out) < most && (len(out) < wide.options || len(types) < wide.types && !slices.Contains(types, it.typ) ||
 			len(families) < wide.families && !slices.Contains(families, it.family)) {
 			pick(i)
 		}

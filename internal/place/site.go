@@ -44,7 +44,7 @@ func (d *decision) countsFor(e *eligible, f *form) counting {
 	out, any := never, false
 	for _, s := range d.sellers {
 		l := d.lotOf(s, f)
-		if l.ok.first() < 0 {
+		if l.ok.First() < 0 {
 			continue
 		}
 		machine := &slot{shelf: s.shelf, own: s.own.And(l.free), items: l.ok}

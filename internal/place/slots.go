@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -20,16 +22,16 @@ const maxAnnotation = 32 << 10
 type slot struct {
 	node, claim string
 	rank        int // 0 initialized node, 1 node on its way, 2 claim
-	free        vec
+	free        vec.Vec
 	taints      []model.Taint
 	// labels of a node; for a claim, own and items say what may come.
 	labels  map[string]string
 	own     require.Set
 	shelf   *shelf
-	items   set
+	items   bitset.Set
 	planned []model.PodKey
-	aboard  set   // daemons that run or may run there, by position in the crew
-	spot    int32 // in topology
+	aboard  bitset.Set // daemons that run or may run there, by position in the crew
+	spot    int32      // in topology
 	// volumes are how many pods use each that is attached to the node, by ID; attach holds its bounds.
 	volumes map[string]int
 	attach  map[string]int64
@@ -140,7 +142,7 @@ func attached(w model.World, d dims) (on map[string]map[string]int, drivers map[
 }
 
 // detach takes volumes out of a machine's room for them.
-func (d dims) detach(free vec, volumes map[string]int, drivers map[string]string) {
+func (d dims) detach(free vec.Vec, volumes map[string]int, drivers map[string]string) {
 	for id := range volumes {
 		if i := slices.Index(d, attachPrefix+drivers[id]); i >= 0 {
 			free[i]--
@@ -180,10 +182,10 @@ func nodeSlot(n model.Node, c *model.Claim, crew crew) *measured {
 	if c != nil {
 		m.planned = PlannedPods(*c)
 	}
-	m.aboard = newSet(len(crew))
+	m.aboard = bitset.New(len(crew))
 	for i := range crew {
 		if crew[i].on(m.labels, taints, young) {
-			m.aboard.add(i)
+			m.aboard.Add(i)
 			m.overhead = m.overhead.Add(crew[i].pod.Requests)
 		}
 	}
@@ -232,12 +234,12 @@ func passing(t model.Taint, startup []model.Taint) bool {
 
 // claimItems returns the offerings that a claim may become: its requirements and known labels hold, its requests fit.
 // Whether they are available now does not matter: the machine may be bought already.
-func claimItems(sh *shelf, c model.Claim) set {
+func claimItems(sh *shelf, c model.Claim) bitset.Set {
 	ok := sh.filter(sh.all, require.New(c.Requirements).And(require.Labels(c.Labels)))
-	out := newSet(len(sh.items))
-	ok.each(func(i int) {
+	out := bitset.New(len(sh.items))
+	ok.Each(func(i int) {
 		if c.Requests.FitsIn(sh.items[i].t.Allocatable) {
-			out.add(i)
+			out.Add(i)
 		}
 	})
 	return out
@@ -247,29 +249,29 @@ func claimItems(sh *shelf, c model.Claim) set {
 func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
 	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: PlannedPods(c)}
 	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
-	s.aboard = newSet(len(crew))
-	if s.items.first() < 0 {
+	s.aboard = bitset.New(len(crew))
+	if s.items.First() < 0 {
 		if c.Allocatable.IsZero() {
 			return nil
 		}
 		s.free = d.machine(c.Allocatable, nil)
 		return s
 	}
-	var runs []set
+	var runs []bitset.Set
 	tmp := &seller{shelf: sh, own: s.own}
 	for k := range crew {
 		runs = append(runs, crew[k].among(tmp, s.items, c.Taints))
-		if runs[k].first() >= 0 {
-			s.aboard.add(k)
+		if runs[k].First() >= 0 {
+			s.aboard.Add(k)
 		}
 	}
-	s.items.each(func(i int) {
+	s.items.Each(func(i int) {
 		room := sh.items[i].t.Allocatable
 		if !c.Allocatable.IsZero() {
 			room = c.Allocatable
 		}
 		for k, on := range runs {
-			if on.has(i) {
+			if on.Has(i) {
 				room = room.Sub(crew[k].pod.Requests)
 			}
 		}
@@ -329,10 +331,10 @@ func (s *slot) sure(t require.Set) bool {
 		want, _ := t.Get(k)
 		have, defined := s.own.Get(k)
 		if s.shelf.machine(k) && !s.shelf.either[k] {
-			if !s.items.within(s.shelf.match(k, want)) || s.items.first() < 0 && !defined {
+			if !s.items.Within(s.shelf.match(k, want)) || s.items.First() < 0 && !defined {
 				return false
 			}
-			if s.items.first() >= 0 {
+			if s.items.First() >= 0 {
 				continue
 			}
 		}
@@ -361,11 +363,11 @@ func (s *slot) could(t require.Set) bool {
 			if listed {
 				return false // names that are known belong to others
 			}
-		case s.shelf.machine(k) && s.items.first() >= 0:
-			items = items.and(s.shelf.match(k, want))
+		case s.shelf.machine(k) && s.items.First() >= 0:
+			items = items.And(s.shelf.match(k, want))
 		case defined && !have.Meets(want), !defined && !want.AllowsAbsent():
 			return false
 		}
 	}
-	return s.items.first() < 0 || items.first() >= 0
+	return s.items.First() < 0 || items.First() >= 0
 }

@@ -22,7 +22,7 @@ func (s *seller) source(i int) source { return source{s.pool.Class, s.shelf.item
 // bounds adds the limits of scarce offerings to those of the pool.
 func (s *seller) bounds() {
 	s.bounded = map[int]int{}
-	s.base.and(s.shelf.available).each(func(i int) {
+	s.base.And(s.shelf.available).Each(func(i int) {
 		if s.shelf.items[i].o.Supply != nil {
 			s.bounded[len(s.limits)] = i
 			s.limits = append(s.limits, supplyPrefix+s.shelf.items[i].o.Key().String())
@@ -51,7 +51,7 @@ func (d *decision) takeStock() {
 			continue
 		}
 		sh := shelves.of(c.Pool, c.Class)
-		claimItems(sh, *c).each(func(i int) {
+		claimItems(sh, *c).Each(func(i int) {
 			if k := (source{c.Class, sh.items[i].o.Key()}); sh.items[i].o.Supply != nil {
 				d.supply[k]--
 			}
@@ -79,7 +79,7 @@ func (d *decision) ration(tier []*seller) {
 		for _, i := range s.bounded {
 			n := 0
 			for _, g := range d.buying {
-				if g.waiting() > 0 && d.lotOf(s, g.form).ok != nil && d.lotOf(s, g.form).ok.has(i) {
+				if g.waiting() > 0 && d.lotOf(s, g.form).ok != nil && d.lotOf(s, g.form).ok.Has(i) {
 					n += g.waiting()
 				}
 			}

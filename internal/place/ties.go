@@ -177,14 +177,14 @@ func (s *slot) certain(keys []string) (labels map[string]string, may map[string]
 			continue
 		}
 		c := s.shelf.keys[k]
-		if c == nil || s.items.first() < 0 {
+		if c == nil || s.items.First() < 0 {
 			continue
 		}
 		for i, value := range c.values {
 			switch {
-			case s.items.within(c.sets[i]) && !s.shelf.either[k]:
+			case s.items.Within(c.sets[i]) && !s.shelf.either[k]:
 				labels[k] = value
-			case s.items.and(c.sets[i]).first() >= 0:
+			case s.items.And(c.sets[i]).First() >= 0:
 				may[k] = append(may[k], value)
 			}
 		}

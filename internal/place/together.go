@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -81,7 +82,7 @@ func (d *decision) follow(g *group, opts []seatOption) {
 				continue
 			}
 			x.n--
-			b := &bundle{of: o, c: x.c, form: x.c.pinned, size: o.size.clone(), members: []member{{o, x.c, 1}}}
+			b := &bundle{of: o, c: x.c, form: x.c.pinned, size: o.size.Clone(), members: []member{{o, x.c, 1}}}
 			d.bundles = append(d.bundles, b)
 			d.bundle(g, opts, b)
 		}
@@ -103,7 +104,7 @@ type bundle struct {
 	of      *group // whose pod came first
 	c       *cell
 	form    *form
-	size    vec
+	size    vec.Vec
 	members []member
 	at      int // its place among the bundles, as soon as it is looked for
 }
@@ -122,7 +123,7 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 	}
 	b := onto
 	if b == nil {
-		b = &bundle{of: g, c: opts[best].c, size: make(vec, len(g.size))}
+		b = &bundle{of: g, c: opts[best].c, size: make(vec.Vec, len(g.size))}
 		d.bundles = append(d.bundles, b)
 	}
 	b.form = with
@@ -131,7 +132,7 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 		d.count(g, site{c.doms, unknown, with}, 1)
 		n++
 	}
-	b.size.take(g.size, -n)
+	b.size.Take(g.size, -n)
 	d.join(b, member{g, c, n})
 	g.asked += n
 	d.noteSeat(seated{g, -1, c, n})
@@ -147,7 +148,7 @@ func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, mos
 			continue
 		}
 		f := o.c.pinned
-		base := make(vec, len(g.size))
+		base := make(vec.Vec, len(g.size))
 		if onto != nil {
 			if f = d.forms.merge(onto.form, f, onto.size); f == nil {
 				continue
@@ -188,7 +189,7 @@ func (d *decision) regards(g *group, doms []int32) bool {
 }
 
 // holds returns how many pods of the group some offering holds beside base, with as much choice as the pool asks for.
-func (d *decision) holds(f *form, base vec, g *group) int {
+func (d *decision) holds(f *form, base vec.Vec, g *group) int {
 	most := 0
 	for _, s := range d.sellers {
 		most = max(most, s.most(s.affordable(d.lotOf(s, f)), base, g.size, g.unseated()))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -252,7 +253,8 @@ type relation struct {
 	limit int32
 }
 
-const noBound = int32(1) << 30
+// noBound is what a count bears that nobody minds.
+const noBound = portfolio.NoLimit
 
 // rules are a group's ties to other pods.
 type rules struct {

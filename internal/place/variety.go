@@ -3,6 +3,9 @@ package place
 import (
 	"fmt"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 // A pool with minValues wants every machine to show so many distinct values of a label among what it may become. Values are numbered once
@@ -50,7 +53,7 @@ func (s *seller) number() *variety {
 		ids := make([]int32, len(c.sets))
 		for id, have := range c.sets {
 			ids[id] = int32(id)
-			have.each(func(i int) {
+			have.Each(func(i int) {
 				if x.of[i] == nil {
 					x.of[i] = ids[id : id+1 : id+1]
 				} else { // whoever buys chooses
@@ -138,13 +141,13 @@ func (s *seller) enough(items []int) bool {
 }
 
 // varied reports whether the offerings that hold need are enough; of no need, all of them.
-func (s *seller) varied(from set, need vec) bool {
+func (s *seller) varied(from bitset.Set, need vec.Vec) bool {
 	if len(s.choosy) == 0 {
 		return true
 	}
 	t := s.variety()
-	for i := from.first(); i >= 0; i = from.next(i + 1) {
-		if need != nil && !s.room[i].covers(need) {
+	for i := from.First(); i >= 0; i = from.Next(i + 1) {
+		if need != nil && !s.room[i].Covers(need) {
 			continue
 		}
 		if t.add(i); t.full() {
@@ -155,12 +158,12 @@ func (s *seller) varied(from set, need vec) bool {
 }
 
 // lack names the first requirement of whose minValues the offerings fall short, and says so; "" when there is none.
-func (s *seller) lack(from set) (key, text string) {
+func (s *seller) lack(from bitset.Set) (key, text string) {
 	if len(s.choosy) == 0 {
 		return "", ""
 	}
 	t := s.variety()
-	from.each(t.add)
+	from.Each(t.add)
 	x := t.lacking()
 	if x == nil {
 		return "", ""

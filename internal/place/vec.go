@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
-
-// vec is an amount of every resource that matters in one decision, in a fixed order of names.
-type vec []int64
 
 // dims names the columns of vec: the fixed four, then extended resources in sorted order.
 type dims []string
@@ -39,10 +37,10 @@ func newDims(groups []*group, daemons []model.Daemon) dims {
 	return append(d, slices.Sorted(maps.Keys(ext))...)
 }
 
-func (d dims) vec(r model.Resources) vec { return d.appendVec(make(vec, 0, len(d)), r) }
+func (d dims) vec(r model.Resources) vec.Vec { return d.appendVec(make(vec.Vec, 0, len(d)), r) }
 
 // appendVec appends vec(r) to v.
-func (d dims) appendVec(v vec, r model.Resources) vec {
+func (d dims) appendVec(v vec.Vec, r model.Resources) vec.Vec {
 	v = append(v, r.CPU, r.Memory, r.Ephemeral, r.Pods) // the fixed four
 	for _, n := range d[4:] {
 		v = append(v, r.Extended[n])
@@ -51,7 +49,7 @@ func (d dims) appendVec(v vec, r model.Resources) vec {
 }
 
 // machine is vec of what a machine gives, with how many volumes it can attach. A driver without a bound has none.
-func (d dims) machine(r model.Resources, attach map[string]int64) vec {
+func (d dims) machine(r model.Resources, attach map[string]int64) vec.Vec {
 	v := d.vec(r)
 	for i, n := range d {
 		if driver, ok := strings.CutPrefix(n, attachPrefix); ok {
@@ -64,7 +62,7 @@ func (d dims) machine(r model.Resources, attach map[string]int64) vec {
 }
 
 // resources is the inverse of vec, without volumes.
-func (d dims) resources(v vec) model.Resources {
+func (d dims) resources(v vec.Vec) model.Resources {
 	var r model.Resources
 	for i, n := range d {
 		if v[i] != 0 && !strings.HasPrefix(n, attachPrefix) {
@@ -73,54 +71,6 @@ func (d dims) resources(v vec) model.Resources {
 	}
 	return r
 }
-
-// times returns how many of size fit into v; at most most. Zero-sized things fit without bound.
-func (v vec) times(size vec, most int) int {
-	n := int64(most)
-	for i, s := range size {
-		if s > 0 {
-			n = min(n, v[i]/s)
-		}
-		if v[i] < 0 {
-			return 0
-		}
-	}
-	return int(max(n, 0))
-}
-
-// timesBeside returns how many of size fit into v beside used; at most most.
-func (v vec) timesBeside(used, size vec, most int) int {
-	n := int64(most)
-	for i, s := range size {
-		left := v[i] - used[i]
-		if left < 0 {
-			return 0
-		}
-		if s > 0 {
-			n = min(n, left/s)
-		}
-	}
-	return int(max(n, 0))
-}
-
-// take subtracts n × size from v in place.
-func (v vec) take(size vec, n int) {
-	for i, s := range size {
-		v[i] -= s * int64(n)
-	}
-}
-
-// covers reports whether v is at least o everywhere.
-func (v vec) covers(o vec) bool {
-	for i := range v {
-		if v[i] < o[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func (v vec) clone() vec { return slices.Clone(v) }
 
 // unlimited stands for "no limit" in vectors of limits; small enough to subtract from without wrapping.
 const unlimited = math.MaxInt64 / 4

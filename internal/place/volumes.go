@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -21,7 +22,7 @@ func (g *group) mounts(d dims, shared map[string]bool) {
 			continue
 		}
 		if g.shared == nil {
-			g.lean = g.size.clone()
+			g.lean = g.size.Clone()
 		}
 		g.shared = append(g.shared, mount{v.ID, at})
 		g.lean[at]--
@@ -29,7 +30,7 @@ func (g *group) mounts(d dims, shared map[string]bool) {
 }
 
 // attachSize adds the pod's volumes to its size.
-func (d dims) attachSize(size vec, p *model.Pod) {
+func (d dims) attachSize(size vec.Vec, p *model.Pod) {
 	for _, v := range p.Volumes {
 		if i := slices.Index(d, attachPrefix+v.Driver); i >= 0 {
 			size[i]++
@@ -40,22 +41,22 @@ func (d dims) attachSize(size vec, p *model.Pod) {
 // holds returns how many more pods of the group fit on the slot; at most most.
 func (s *slot) holds(g *group, most int) int {
 	if len(g.shared) == 0 {
-		return s.free.times(g.size, most)
+		return s.free.Times(g.size, most)
 	}
-	free := s.free.clone()
+	free := s.free.Clone()
 	for _, m := range g.shared {
 		if s.volumes[m.id] == 0 {
 			free[m.column]--
 		}
 	}
-	return free.times(g.lean, most)
+	return free.Times(g.lean, most)
 }
 
 // reserve takes room for n pods of the group from a slot; negative n gives it back.
 func (d *decision) reserve(g *group, slot int32, n int) {
 	s := d.slots[slot]
 	d.undo.free(slot, s.free)
-	s.free.take(g.lean, n)
+	s.free.Take(g.lean, n)
 	for _, m := range g.shared {
 		had := s.volumes[m.id]
 		if s.volumes == nil {

@@ -136,8 +136,8 @@ func (d *decision) possible(f *form, g *group) bool {
 func (d *decision) sold(f *form, g *group) bool {
 	for _, s := range d.sellers {
 		ok := d.lotOf(s, f).ok
-		for i := ok.first(); i >= 0; i = ok.next(i + 1) {
-			if s.room[i].covers(g.size) {
+		for i := ok.First(); i >= 0; i = ok.Next(i + 1) {
+			if s.room[i].Covers(g.size) {
 				return true
 			}
 		}

@@ -1,8 +1,10 @@
-package place
+package portfolio
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 // Bounds of the exchange. Where there are many machines in a zone, what is lost in pieces is little beside what there is.
@@ -15,63 +17,63 @@ const (
 	maxChanges   = 32    // pods of a home exchanged for smaller ones
 )
 
-// arrival is how pods of a group are let in: where, for those that are tied to a place.
-type arrival struct {
-	how   manner
-	where string
+// Arrival is how pods of a group are let in: where, for those that are tied to a place.
+type Arrival struct {
+	How   Manner
+	Where string
 }
 
-// manner is a way in which pods are let in.
-type manner int
+// Manner is a way in which pods are let in.
+type Manner int
 
 const (
-	// anyhow: any of them may come at any time.
-	anyhow manner = iota
-	// inTurn: one after the other.
-	inTurn
-	// leading: likewise, and the first of them decides where the others go.
-	leading
-	// fixed: their machine is not to change.
-	fixed
+	// Anyhow: any of them may come at any time.
+	Anyhow Manner = iota
+	// InTurn: one after the other.
+	InTurn
+	// Leading: likewise, and the first of them decides where the others go.
+	Leading
+	// Fixed: their machine is not to change.
+	Fixed
 )
 
-// separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
+// Separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
 // there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
 // order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
-func (p *packer) separate(d *draft, groups []arrival) {
+func (p *Packer) Separate(d *Draft, groups []Arrival) {
 	flows, leaders := map[string][]int{}, map[string][]int{} // by zone
 	var keys []string
 	var loose []int
 	for i, g := range groups {
-		k := g.where
-		if g.how == inTurn || g.how == leading {
+		k := g.Where
+		if g.How == InTurn || g.How == Leading {
 			if flows[k] == nil && leaders[k] == nil {
 				keys = append(keys, k)
 			}
 		}
-		switch g.how {
-		case inTurn:
+		switch g.How {
+		case InTurn:
 			flows[k] = append(flows[k], i)
-		case leading:
+		case Leading:
 			leaders[k] = append(leaders[k], i)
-		case anyhow:
+		case Anyhow:
 			loose = append(loose, i)
 		}
 	}
-	if len(keys) == 0 || len(loose) == 0 || len(d.bins) > maxSeparated || len(keys)*len(loose) > maxKinds {
+	if !p.uses(separation) || len(keys) == 0 || len(loose) == 0 || len(d.Bins) > maxSeparated || len(keys)*len(loose) > maxKinds {
 		return
 	}
 	slices.Sort(keys)
 	largeFirst := func(a, b int) int {
-		return cmp.Or(cmp.Compare(p.sizes[b][0], p.sizes[a][0]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(p.Sizes[b][0], p.Sizes[a][0]), cmp.Compare(a, b))
 	}
 	slices.SortFunc(loose, largeFirst)
-	x := &exchange{packer: p, loose: loose, nothing: make(vec, len(p.sizes[0]))}
-	for _, b := range d.bins {
-		y := crate{choice: b.choice, n: make([]int, len(groups)), free: p.choices[b.choice].room.clone()}
-		for _, l := range b.loads {
-			y.n[l.group] += l.n
-			y.free.take(p.sizes[l.group], l.n)
+	x := &exchange{Packer: p, loose: loose, nothing: make(vec.Vec, len(p.Sizes[0]))}
+	for _, b := range d.Bins {
+		y := crate{choice: b.Choice, n: make([]int, len(groups)), free: p.Choices[b.Choice].Room.Clone()}
+		for _, l := range b.Loads {
+			y.n[l.Group] += l.N
+			y.free.Take(p.Sizes[l.Group], l.N)
 		}
 		x.crates = append(x.crates, y)
 	}
@@ -89,12 +91,12 @@ func (p *packer) separate(d *draft, groups []arrival) {
 		x.lead(leaders[k], homes)
 	}
 	x.clear(homes)
-	for i := range d.bins {
+	for i := range d.Bins {
 		y := &x.crates[i]
-		d.bins[i].loads, d.bins[i].choice = d.bins[i].loads[:0:0], y.choice
+		d.Bins[i].Loads, d.Bins[i].Choice = d.Bins[i].Loads[:0:0], y.choice
 		for g, n := range y.n {
 			if n > 0 {
-				d.bins[i].loads = append(d.bins[i].loads, load{g, n})
+				d.Bins[i].Loads = append(d.Bins[i].Loads, Load{g, n})
 			}
 		}
 	}
@@ -117,13 +119,13 @@ func (x *exchange) lead(flow []int, homes map[int]bool) {
 	for _, i := range to {
 		before := make([]crate, len(x.crates))
 		for j, c := range x.crates {
-			before[j] = crate{c.choice, slices.Clone(c.n), c.free.clone()}
+			before[j] = crate{c.choice, slices.Clone(c.n), c.free.Clone()}
 		}
 		x.crates[i].choice = x.turned(i, flow[0])
 		for _, from := range have {
 			for _, g := range flow {
 				if n := x.crates[from].n[g]; n > 0 && from != i {
-					x.move(load{g, n}, from, i)
+					x.move(Load{g, n}, from, i)
 				}
 			}
 		}
@@ -138,14 +140,14 @@ func (x *exchange) lead(flow []int, homes map[int]bool) {
 type crate struct {
 	choice int
 	n      []int // per group
-	free   vec
+	free   vec.Vec
 }
 
 type exchange struct {
-	*packer
+	*Packer
 	loose   []int // large first
 	crates  []crate
-	nothing vec
+	nothing vec.Vec
 }
 
 // gather exchanges pods of the groups, all of one zone and large ones first: onto the smallest machine that holds all of them, or else the largest; and
@@ -183,7 +185,7 @@ func (x *exchange) gather(flow []int) {
 func (x *exchange) empty(flow []int, from, home int) {
 	for _, g := range flow {
 		for k := 1; k <= min(maxExchange, x.crates[from].n[g]); k++ {
-			for x.crates[from].n[g] >= k && x.move(load{g, k}, from, home) {
+			for x.crates[from].n[g] >= k && x.move(Load{g, k}, from, home) {
 			}
 		}
 	}
@@ -200,7 +202,7 @@ func (x *exchange) scatter(flow []int, from, home int) {
 			if c := x.turned(to, g); c >= 0 {
 				x.crates[to].choice = c
 			}
-			if !x.move(load{g, 1}, from, to) {
+			if !x.move(Load{g, 1}, from, to) {
 				x.crates[to].choice = old
 			}
 		}
@@ -210,10 +212,10 @@ func (x *exchange) scatter(flow []int, from, home int) {
 // turned returns the choice that is like the machine's and also takes the group, as in another zone; -1 when there is none.
 func (x *exchange) turned(i, group int) int {
 	y := &x.crates[i]
-	old := &x.choices[y.choice]
-	for ci := range x.choices {
-		c := &x.choices[ci]
-		if c.price != old.price || c.seller != old.seller || c.free != old.free || !slices.Equal(c.room, old.room) || !slices.Equal(c.cost, old.cost) || !x.takes(ci, group) {
+	old := &x.Choices[y.choice]
+	for ci := range x.Choices {
+		c := &x.Choices[ci]
+		if c.Price != old.Price || c.Seller != old.Seller || c.Free != old.Free || !slices.Equal(c.Room, old.Room) || !slices.Equal(c.Cost, old.Cost) || !x.takes(ci, group) {
 			continue
 		}
 		all := true
@@ -243,17 +245,17 @@ func (x *exchange) clear(homes map[int]bool) {
 		if from < 0 {
 			return
 		}
-		x.shift(load{group, 1}, from, to)
+		x.shift(Load{group, 1}, from, to)
 	}
 }
 
 // shift takes the load from one machine to another.
-func (x *exchange) shift(l load, from, to int) {
+func (x *exchange) shift(l Load, from, to int) {
 	a, b := &x.crates[from], &x.crates[to]
-	a.n[l.group] -= l.n
-	b.n[l.group] += l.n
-	a.free.take(x.sizes[l.group], -l.n)
-	b.free.take(x.sizes[l.group], l.n)
+	a.n[l.Group] -= l.N
+	b.n[l.Group] += l.N
+	a.free.Take(x.Sizes[l.Group], -l.N)
+	b.free.Take(x.Sizes[l.Group], l.N)
 }
 
 // out finds the largest loose pod of machine i that fits into what is left of another machine.
@@ -263,7 +265,7 @@ func (x *exchange) out(i int, homes map[int]bool) (group, to int) {
 			continue
 		}
 		for j := range x.crates {
-			if b := &x.crates[j]; !homes[j] && b.free.covers(x.sizes[g]) && x.takes(b.choice, g) {
+			if b := &x.crates[j]; !homes[j] && b.free.Covers(x.Sizes[g]) && x.takes(b.choice, g) {
 				return g, j
 			}
 		}
@@ -286,14 +288,14 @@ func (x *exchange) room(flow []int, i int) int64 {
 	c := &x.crates[i]
 	v := c.free[0]
 	for _, g := range slices.Concat(flow, x.loose) {
-		v += x.sizes[g][0] * int64(c.n[g])
+		v += x.Sizes[g][0] * int64(c.n[g])
 	}
 	return v
 }
 
 func (x *exchange) amount(flow []int, i int) (v int64) {
 	for _, g := range flow {
-		v += x.sizes[g][0] * int64(x.crates[i].n[g])
+		v += x.Sizes[g][0] * int64(x.crates[i].n[g])
 	}
 	return v
 }
@@ -318,10 +320,10 @@ func (x *exchange) change(home int) bool {
 		if b.n[l] == 0 {
 			continue
 		}
-		room := b.free.clone()
-		room.take(x.sizes[l], -1)
+		room := b.free.Clone()
+		room.Take(x.Sizes[l], -1)
 		for _, s := range slices.Backward(x.loose) {
-			if x.sizes[s][0] >= x.sizes[l][0] || !x.takes(b.choice, s) {
+			if x.Sizes[s][0] >= x.Sizes[l][0] || !x.takes(b.choice, s) {
 				break
 			}
 			for via := range x.crates {
@@ -329,14 +331,14 @@ func (x *exchange) change(home int) bool {
 				if via == home || c.n[s] == 0 || !x.takes(c.choice, l) {
 					continue
 				}
-				k := room.times(x.sizes[s], c.n[s])
-				rest := c.free.clone()
-				rest.take(x.sizes[s], -k)
-				if k < 2 || !rest.covers(x.sizes[l]) {
+				k := room.Times(x.Sizes[s], c.n[s])
+				rest := c.free.Clone()
+				rest.Take(x.Sizes[s], -k)
+				if k < 2 || !rest.Covers(x.Sizes[l]) {
 					continue
 				}
-				x.shift(load{l, 1}, home, via)
-				x.shift(load{s, k}, via, home)
+				x.shift(Load{l, 1}, home, via)
+				x.shift(Load{s, k}, via, home)
 				return true
 			}
 		}
@@ -345,27 +347,27 @@ func (x *exchange) change(home int) bool {
 }
 
 // move takes the load to another machine, and as many loose pods back as must make room for it. It reports whether that is possible.
-func (x *exchange) move(l load, from, to int) bool {
+func (x *exchange) move(l Load, from, to int) bool {
 	a, b := &x.crates[from], &x.crates[to]
-	if !x.takes(b.choice, l.group) {
+	if !x.takes(b.choice, l.Group) {
 		return false
 	}
-	room, free := a.free.clone(), b.free.clone()
-	room.take(x.sizes[l.group], -l.n)
-	free.take(x.sizes[l.group], l.n) // below zero where something must go
-	back := make([]load, 0, 4)
+	room, free := a.free.Clone(), b.free.Clone()
+	room.Take(x.Sizes[l.Group], -l.N)
+	free.Take(x.Sizes[l.Group], l.N) // below zero where something must go
+	back := make([]Load, 0, 4)
 	for _, y := range x.loose {
 		n := 0
-		for n < b.n[y] && !free.covers(x.nothing) && x.takes(a.choice, y) && room.covers(x.sizes[y]) {
+		for n < b.n[y] && !free.Covers(x.nothing) && x.takes(a.choice, y) && room.Covers(x.Sizes[y]) {
 			n++
-			room.take(x.sizes[y], 1)
-			free.take(x.sizes[y], -1)
+			room.Take(x.Sizes[y], 1)
+			free.Take(x.Sizes[y], -1)
 		}
 		if n > 0 {
-			back = append(back, load{y, n})
+			back = append(back, Load{y, n})
 		}
 	}
-	if !free.covers(x.nothing) {
+	if !free.Covers(x.nothing) {
 		return false
 	}
 	x.shift(l, from, to)

@@ -1,9 +1,12 @@
-package place
+package portfolio
 
 import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 // maxStates bounds how many different sets of waiting pods an exact search may tell apart.
@@ -11,7 +14,7 @@ const maxStates = 1 << 16
 
 // exact finds the cheapest way to pack by looking at every sensible way, for inputs that are small enough to be looked at
 // whole: few pods, or many of one or two groups. nil when the input is too large or the budget of steps does not suffice.
-func (p *packer) exact(want []int, budget int) *draft {
+func (p *Packer) exact(want []int, budget int) *Draft {
 	states := 1
 	var groups, left []int
 	for g, n := range want {
@@ -24,27 +27,27 @@ func (p *packer) exact(want []int, budget int) *draft {
 		groups, left = append(groups, g), append(left, n)
 	}
 	// Choices are compared with each other first; that is work too.
-	if budget -= len(p.choices); budget <= 0 || len(groups) == 0 {
-		p.steps--
+	if budget -= len(p.Choices); budget <= 0 || len(groups) == 0 {
+		p.Steps--
 		return nil
 	}
-	p.steps -= len(p.choices) / 2
-	e := &search{packer: p, budget: min(budget, p.steps), memo: map[string]answer{}, groups: groups, want: left}
+	p.Steps -= len(p.Choices) / 2
+	e := &search{Packer: p, budget: min(budget, p.Steps), memo: map[string]answer{}, groups: groups, want: left}
 	e.options = e.trim()
 	start := e.budget
-	a, ok := e.solve(slices.Clone(left), make([]vec, len(p.limits)))
+	a, ok := e.solve(slices.Clone(left), make([]vec.Vec, len(p.Limits)))
 	if ok && !e.within(a) {
 		// The limits bind: search again, this time with what is left of them as part of the question.
 		e.bound, e.memo = true, map[string]answer{}
-		a, ok = e.solve(slices.Clone(left), p.remaining(nil))
+		a, ok = e.solve(slices.Clone(left), p.Remaining(nil))
 	}
-	p.steps -= start - max(e.budget, 0)
+	p.Steps -= start - max(e.budget, 0)
 	if !ok {
 		return nil
 	}
-	d := &draft{}
+	d := &Draft{}
 	for at := a.plan; at != nil; at = at.next {
-		d.bins = append(d.bins, bin{at.bin.choice, at.bin.loads})
+		d.Bins = append(d.Bins, Bin{at.bin.Choice, at.bin.Loads})
 	}
 	return p.settle(d, want)
 }
@@ -57,7 +60,7 @@ type answer struct {
 }
 
 type link struct {
-	bin  bin
+	bin  Bin
 	next *link
 }
 
@@ -66,7 +69,7 @@ func (a answer) better(b answer) bool {
 }
 
 type search struct {
-	*packer
+	*Packer
 	groups  []int // those that wait; all lists of counts below are by position here
 	want    []int
 	options []int // choices worth looking at
@@ -74,17 +77,17 @@ type search struct {
 	bound   bool // limits are part of the state
 	memo    map[string]answer
 	text    []byte
-	rooms   vec // of the machines being filled, one after the other
+	rooms   vec.Vec // of the machines being filled, one after the other
 }
 
 // trim returns the choices that are not beaten once rooms are cut down to what all waiting pods together need. Choices come by price: what
 // is as dear as one that holds everything, or dearer, is not looked at.
 func (e *search) trim() []int {
-	dims := len(e.sizes[0])
-	total, waiting := make(vec, dims), make(set, len(e.choices[0].takes))
+	dims := len(e.Sizes[0])
+	total, waiting := make(vec.Vec, dims), make(bitset.Set, len(e.Choices[0].Takes))
 	for at, n := range e.want {
-		total.take(e.sizes[e.groups[at]], -n)
-		waiting.add(e.kind[e.groups[at]])
+		total.Take(e.Sizes[e.groups[at]], -n)
+		waiting.Add(e.Kinds[e.groups[at]])
 	}
 	// Of pods that are all alike, only how many fit tells machines apart.
 	only, most := -1, 0
@@ -92,63 +95,63 @@ func (e *search) trim() []int {
 		only = e.groups[0]
 		most = min(e.want[0], e.bearable(nil, only))
 	}
-	whole := make([]*option, len(e.limits)) // per seller: the first choice that holds everything
-	cuts, of := make([]option, 0, min(len(e.choices), pruneBlock)), make([]int, 0, len(e.choices))
-	var flat vec
-	for i := range e.choices {
-		o := &e.choices[i]
-		if w := whole[o.seller]; !o.takes.meets(waiting) || w != nil && (w.free == 0 || w.free == o.free) && o.cost.covers(w.cost) {
+	whole := make([]*Choice, len(e.Limits)) // per seller: the first choice that holds everything
+	cuts, of := make([]Choice, 0, min(len(e.Choices), pruneBlock)), make([]int, 0, len(e.Choices))
+	var flat vec.Vec
+	for i := range e.Choices {
+		o := &e.Choices[i]
+		if w := whole[o.Seller]; !o.Takes.Meets(waiting) || w != nil && (w.Free == 0 || w.Free == o.Free) && o.Cost.Covers(w.Cost) {
 			continue
 		}
 		if len(flat) < dims {
-			flat = make(vec, pruneBlock*dims)
+			flat = make(vec.Vec, pruneBlock*dims)
 		}
-		c := option{seller: o.seller, cost: o.cost, takes: o.takes, free: o.free, room: flat[:dims:dims]}
+		c := Choice{Seller: o.Seller, Cost: o.Cost, Takes: o.Takes, Free: o.Free, Room: flat[:dims:dims]}
 		flat = flat[dims:]
 		all := only < 0
 		if only >= 0 {
-			k := min(o.room.times(e.sizes[only], most), most)
+			k := min(o.Room.Times(e.Sizes[only], most), most)
 			all = k == most
-			c.room.take(e.sizes[only], -k)
+			c.Room.Take(e.Sizes[only], -k)
 		} else {
-			for r, v := range o.room {
-				c.room[r] = min(v, total[r])
+			for r, v := range o.Room {
+				c.Room[r] = min(v, total[r])
 				all = all && v >= total[r]
 			}
 		}
-		if all && whole[o.seller] == nil && waiting.within(o.takes) {
-			whole[o.seller] = o
+		if all && whole[o.Seller] == nil && waiting.Within(o.Takes) {
+			whole[o.Seller] = o
 		}
 		cuts, of = append(cuts, c), append(of, i)
 	}
 	var out []int
-	for _, i := range prune(len(cuts), func(i int) *option { return &cuts[i] }) {
+	for _, i := range Prune(len(cuts), func(i int) *Choice { return &cuts[i] }) {
 		out = append(out, of[i])
 	}
 	return out
 }
 
 // position is where the load's group stands among those that wait.
-func (e *search) position(l load) int {
-	at, _ := slices.BinarySearch(e.groups, l.group)
+func (e *search) position(l Load) int {
+	at, _ := slices.BinarySearch(e.groups, l.Group)
 	return at
 }
 
 // within reports whether the plan keeps the limits.
 func (e *search) within(a answer) bool {
-	left := e.remaining(nil)
+	left := e.Remaining(nil)
 	for at := a.plan; at != nil; at = at.next {
-		c := e.choices[at.bin.choice]
-		if !left[c.seller].covers(c.cost) {
+		c := e.Choices[at.bin.Choice]
+		if !left[c.Seller].Covers(c.Cost) {
 			return false
 		}
-		left[c.seller].take(c.cost, 1)
+		left[c.Seller].Take(c.Cost, 1)
 	}
 	return true
 }
 
 // key writes the state into e.text.
-func (e *search) key(left []int, limits []vec) {
+func (e *search) key(left []int, limits []vec.Vec) {
 	b := e.text[:0]
 	for _, n := range left {
 		b = binary.AppendUvarint(b, uint64(n))
@@ -165,7 +168,7 @@ func (e *search) key(left []int, limits []vec) {
 
 // solve returns the best answer for the pods left. Some machine holds the first waiting pod, so only machines that
 // take it need be tried; ok is false when the budget is spent. The depth is bounded by the number of pods.
-func (e *search) solve(left []int, limits []vec) (best answer, ok bool) {
+func (e *search) solve(left []int, limits []vec.Vec) (best answer, ok bool) {
 	first := slices.IndexFunc(left, func(n int) bool { return n > 0 })
 	if first < 0 {
 		return answer{}, true
@@ -177,12 +180,12 @@ func (e *search) solve(left []int, limits []vec) (best answer, ok bool) {
 	key := string(e.text)
 	best, found := answer{}, false
 	for _, ci := range e.options {
-		c := &e.choices[ci]
-		if !e.takes(ci, e.groups[first]) || e.bound && !limits[c.seller].covers(c.cost) {
+		c := &e.Choices[ci]
+		if !e.takes(ci, e.groups[first]) || e.bound && !limits[c.Seller].Covers(c.Cost) {
 			continue
 		}
 		t := &try{search: e, ci: ci, left: left, limits: limits, best: &best, found: &found}
-		if !t.fill(first, c.room, make([]load, 0, len(left))) {
+		if !t.fill(first, c.Room, make([]Load, 0, len(left))) {
 			return answer{}, false
 		}
 	}
@@ -209,18 +212,18 @@ type try struct {
 	*search
 	ci     int
 	left   []int
-	limits []vec
+	limits []vec.Vec
 	best   *answer
 	found  *bool
 }
 
 // fill decides how many pods of the group at a position and of all later ones go in. The first group gives at least one pod, the last
 // one as many as fit: a machine that could hold more of them is never better. It is false when the budget is spent.
-func (t *try) fill(at int, room vec, loads []load) bool {
+func (t *try) fill(at int, room vec.Vec, loads []Load) bool {
 	if t.budget--; t.budget < 0 {
 		return false
 	}
-	for at < len(t.left) && (t.left[at] == 0 || !t.takes(t.ci, t.groups[at]) || room.times(t.sizes[t.groups[at]], 1) == 0 || t.bearable(loads, t.groups[at]) == 0) {
+	for at < len(t.left) && (t.left[at] == 0 || !t.takes(t.ci, t.groups[at]) || room.Times(t.Sizes[t.groups[at]], 1) == 0 || t.bearable(loads, t.groups[at]) == 0) {
 		at++
 	}
 	if at == len(t.left) {
@@ -230,7 +233,7 @@ func (t *try) fill(at int, room vec, loads []load) bool {
 	for h := at + 1; h < len(t.left); h++ {
 		last = last && (t.left[h] == 0 || !t.takes(t.ci, t.groups[h]))
 	}
-	most := min(room.times(t.sizes[g], t.left[at]), t.bearable(loads, g))
+	most := min(room.Times(t.Sizes[g], t.left[at]), t.bearable(loads, g))
 	least := 0
 	if len(loads) == 0 {
 		least = 1
@@ -244,8 +247,8 @@ func (t *try) fill(at int, room vec, loads []load) bool {
 		if n > 0 {
 			t.rooms = append(t.rooms, room...)
 			next = t.rooms[mark:]
-			next.take(t.sizes[g], n)
-			with = append(loads, load{g, n}) // in the room of the ways before, which are done with
+			next.Take(t.Sizes[g], n)
+			with = append(loads, Load{g, n}) // in the room of the ways before, which are done with
 		}
 		ok := t.fill(at+1, next, with)
 		if t.rooms = t.rooms[:mark]; !ok {
@@ -256,27 +259,27 @@ func (t *try) fill(at int, room vec, loads []load) bool {
 }
 
 // close buys the filled machine and solves the rest.
-func (t *try) close(loads []load) bool {
-	c := &t.choices[t.ci]
+func (t *try) close(loads []Load) bool {
+	c := &t.Choices[t.ci]
 	for _, l := range loads {
-		t.left[t.position(l)] -= l.n
+		t.left[t.position(l)] -= l.N
 	}
 	limits := t.limits
 	if t.bound {
 		limits = slices.Clone(t.limits)
-		limits[c.seller] = limits[c.seller].clone()
-		limits[c.seller].take(c.cost, 1)
+		limits[c.Seller] = limits[c.Seller].Clone()
+		limits[c.Seller].Take(c.Cost, 1)
 	}
 	a, ok := t.solve(t.left, limits)
 	for _, l := range loads {
-		t.left[t.position(l)] += l.n
+		t.left[t.position(l)] += l.N
 	}
 	if !ok {
 		return false
 	}
-	a.price, a.bins = a.price+c.price, a.bins+1
+	a.price, a.bins = a.price+c.Price, a.bins+1
 	if !*t.found || a.better(*t.best) {
-		a.plan = &link{bin{t.ci, slices.Clone(loads)}, a.plan}
+		a.plan = &link{Bin{t.ci, slices.Clone(loads)}, a.plan}
 		*t.best, *t.found = a, true
 	}
 	return true

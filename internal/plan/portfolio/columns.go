@@ -1,4 +1,4 @@
-package place
+package portfolio
 
 import (
 	"encoding/binary"
@@ -19,47 +19,47 @@ const (
 // columns packs by column generation over whole pods: prices of amounts do not see which pods fill a machine up. It begins with the machines of
 // the best draft so far. nil where there is nothing to win: next to the bound, with too many sizes, or with so many pods on each machine that it
 // hardly matters which they are.
-func (p *packer) columns(want []int, best *draft, bound int64) *draft {
+func (p *Packer) columns(want []int, best *Draft, bound int64) *Draft {
 	total := 0
 	for _, n := range want {
 		total += n
 	}
-	if best.missed > 0 || total > maxShare*len(best.bins) || best.price <= bound+bound/closeEnough {
+	if best.Missed > 0 || total > maxShare*len(best.Bins) || best.Price <= bound+bound/closeEnough {
 		return nil
 	}
 	k := p.newColumns(want)
 	if len(k.in.Items) < 2 || len(k.in.Items) > maxRows {
 		return nil
 	}
-	for _, b := range best.bins {
-		k.in.Start = append(k.in.Start, pack.Pattern{Bin: b.choice, Loads: k.loads(b), Times: 1})
+	for _, b := range best.Bins {
+		k.in.Start = append(k.in.Start, pack.Pattern{Bin: b.Choice, Loads: k.loads(b), Times: 1})
 	}
 	got := pack.Pack(k.in)
-	p.steps -= got.Spent / workAsStep
+	p.Steps -= got.Spent / workAsStep
 	worth := make([]int64, len(want))
 	for g, i := range k.item {
 		worth[g] = max(1, int64(1024*got.Worth[i]))
 	}
-	d, left, limits := &draft{}, slices.Clone(want), p.remaining(nil)
+	d, left, limits := &Draft{}, slices.Clone(want), p.Remaining(nil)
 	for _, x := range got.Patterns {
-		c := &p.choices[x.Bin]
-		for range limits[c.seller].times(c.cost, x.Times) {
-			d.bins = append(d.bins, k.bin(x, left))
-			limits[c.seller].take(c.cost, 1)
+		c := &p.Choices[x.Bin]
+		for range limits[c.Seller].Times(c.Cost, x.Times) {
+			d.Bins = append(d.Bins, k.bin(x, left))
+			limits[c.Seller].Take(c.Cost, 1)
 		}
 	}
 	if slices.Max(left) > 0 { // the work was spent, or a limit
 		q := *p
-		q.limits, q.cut = limits, false
+		q.Limits, q.Cut = limits, false
 		rest := q.fill(left, worth)
-		if more, _ := q.learned(left, learn); more.better(rest) {
+		if more, _ := q.learned(left, learn); more.Better(rest) {
 			rest = more
 		}
-		p.steps = q.steps
-		d.bins = append(d.bins, rest.bins...)
+		p.Steps = q.Steps
+		d.Bins = append(d.Bins, rest.Bins...)
 	}
 	p.settle(d, want)
-	return p.frugally(polish, func(q *packer) *draft { return q.improve(d, want, worth) })
+	return p.frugally(polish, func(q *Packer) *Draft { return q.improve(d, want, worth) })
 }
 
 // columnar says which groups are which items: pods of one size that suit the same machines and are not tied to others are the same item.
@@ -69,27 +69,27 @@ type columnar struct {
 	groups [][]int // per item
 }
 
-func (p *packer) newColumns(want []int) *columnar {
-	k := &columnar{in: pack.Input{Steps: min(columnWork, p.steps*workAsStep)}, item: make([]int, len(want))}
+func (p *Packer) newColumns(want []int) *columnar {
+	k := &columnar{in: pack.Input{Steps: min(columnWork, p.Steps*workAsStep)}, item: make([]int, len(want))}
 	at := map[string]int{}
 	var text []byte
 	for g, n := range want {
 		if n == 0 {
 			continue
 		}
-		text = binary.AppendUvarint(text[:0], uint64(p.kind[g]))
-		for _, v := range p.sizes[g] {
+		text = binary.AppendUvarint(text[:0], uint64(p.Kinds[g]))
+		for _, v := range p.Sizes[g] {
 			text = binary.AppendVarint(text, v)
 		}
 		i, known := at[string(text)]
-		if tied := len(p.ties[g]) > 0; !known || tied {
+		if tied := len(p.Ties[g]) > 0; !known || tied {
 			i = len(k.in.Items)
 			if !tied {
 				at[string(text)] = i
 			}
-			x := pack.Item{Size: p.sizes[g], Kind: p.kind[g]}
-			for _, t := range p.ties[g] {
-				x.Ties = append(x.Ties, pack.Tie{Count: t.at, Adds: t.adds, Limit: t.limit})
+			x := pack.Item{Size: p.Sizes[g], Kind: p.Kinds[g]}
+			for _, t := range p.Ties[g] {
+				x.Ties = append(x.Ties, pack.Tie{Count: t.Count, Adds: t.Adds, Limit: t.Limit})
 			}
 			k.in.Items, k.groups = append(k.in.Items, x), append(k.groups, nil)
 		}
@@ -97,41 +97,41 @@ func (p *packer) newColumns(want []int) *columnar {
 		k.in.Items[i].Count += n
 		k.groups[i] = append(k.groups[i], g)
 	}
-	for ci := range p.choices {
-		c := &p.choices[ci]
-		k.in.Bins = append(k.in.Bins, pack.Bin{Room: c.room, Price: max(c.price, 1), Takes: c.takes})
+	for ci := range p.Choices {
+		c := &p.Choices[ci]
+		k.in.Bins = append(k.in.Bins, pack.Bin{Room: c.Room, Price: max(c.Price, 1), Takes: c.Takes})
 	}
 	return k
 }
 
 // loads is what a machine has, in items.
-func (k *columnar) loads(b bin) []pack.Load {
+func (k *columnar) loads(b Bin) []pack.Load {
 	var out []pack.Load
-	for _, l := range b.loads {
-		i := k.item[l.group]
+	for _, l := range b.Loads {
+		i := k.item[l.Group]
 		at := slices.IndexFunc(out, func(o pack.Load) bool { return o.Item == i })
 		if at < 0 {
 			at = len(out)
 			out = append(out, pack.Load{Item: i})
 		}
-		out[at].N += l.n
+		out[at].N += l.N
 	}
 	return out
 }
 
 // bin is one machine of a pattern, and takes its pods out of left.
-func (k *columnar) bin(x pack.Pattern, left []int) bin {
-	b := bin{choice: x.Bin}
+func (k *columnar) bin(x pack.Pattern, left []int) Bin {
+	b := Bin{Choice: x.Bin}
 	for _, l := range x.Loads {
 		waiting := l.N
 		for _, g := range k.groups[l.Item] {
 			if n := min(waiting, left[g]); n > 0 {
-				b.loads = append(b.loads, load{g, n})
+				b.Loads = append(b.Loads, Load{g, n})
 				left[g] -= n
 				waiting -= n
 			}
 		}
 	}
-	slices.SortFunc(b.loads, func(a, b load) int { return a.group - b.group })
+	slices.SortFunc(b.Loads, func(a, b Load) int { return a.Group - b.Group })
 	return b
 }

@@ -1,4 +1,4 @@
-package place
+package portfolio
 
 import "slices"
 
@@ -28,15 +28,15 @@ type blender struct {
 // can be filled best first, and is left with pods that are all alike: much memory for few cores, say, which no machine takes without
 // waste. Keeping to the mix, what is left stays as mixed as it was. nil when it cannot be better than the draft to beat. The program is used
 // up.
-func (p *packer) blend(want []int, mix *sliced, beat *draft) *draft {
-	b := &blender{mix: mix, at: make([]int, len(p.choices)), twins: map[int][]int{}, bought: make([]int, len(p.choices))}
+func (p *Packer) blend(want []int, mix *sliced, beat *Draft) *Draft {
+	b := &blender{mix: mix, at: make([]int, len(p.Choices)), twins: map[int][]int{}, bought: make([]int, len(p.Choices))}
 	b.filler = p.newFiller(want, mix.prices(want))
 	for _, ci := range b.tries {
 		b.of(int(ci))
 	}
-	d := &draft{}
+	d := &Draft{}
 	for spent := int64(0); ; {
-		if beat.missed == 0 && spent+b.mix.bound() >= beat.price {
+		if beat.Missed == 0 && spent+b.mix.bound() >= beat.Price {
 			return nil
 		}
 		i := b.pick()
@@ -44,8 +44,8 @@ func (p *packer) blend(want []int, mix *sliced, beat *draft) *draft {
 			return p.settle(d, want)
 		}
 		pt := &b.patterns[i]
-		spent += p.choices[pt.choice].price * int64(b.take(d, pt))
-		if p.steps < 0 {
+		spent += p.Choices[pt.choice].Price * int64(b.take(d, pt))
+		if p.Steps < 0 {
 			return nil
 		}
 	}
@@ -79,7 +79,7 @@ func (b *blender) ratio(i int) float64 {
 	if !pt.known {
 		return 2
 	}
-	return float64(pt.worth) / 1024 / float64(max(b.choices[pt.choice].price, 1))
+	return float64(pt.worth) / 1024 / float64(max(b.Choices[pt.choice].Price, 1))
 }
 
 // pick names the pattern to buy next, -1 when nothing goes.
@@ -140,9 +140,9 @@ func (b *blender) like(ci int) []int {
 		return list
 	}
 	var out []int
-	c := &b.choices[ci]
+	c := &b.Choices[ci]
 	for _, t := range b.tries {
-		if o := &b.choices[t]; o.price == c.price && o.seller == c.seller && slices.Equal(o.room, c.room) && slices.Equal(o.cost, c.cost) {
+		if o := &b.Choices[t]; o.Price == c.Price && o.Seller == c.Seller && slices.Equal(o.Room, c.Room) && slices.Equal(o.Cost, c.Cost) {
 			out = append(out, int(t))
 		}
 	}
@@ -178,7 +178,7 @@ func (b *blender) spent(i int) float64 {
 }
 
 // take buys a pattern, more than once where it goes many times, and asks for prices of what is left. It returns how often.
-func (b *blender) take(d *draft, pt *pattern) int {
+func (b *blender) take(d *Draft, pt *pattern) int {
 	times := b.buy(d, pt, atOnce)
 	b.bought[pt.choice] += times
 	if !b.mix.less(pt.loads, times) {
@@ -190,7 +190,7 @@ func (b *blender) take(d *draft, pt *pattern) int {
 		pt := &b.patterns[i]
 		pt.worth = 0
 		for _, l := range pt.loads {
-			pt.worth += b.worth[l.group] * int64(l.n)
+			pt.worth += b.worth[l.Group] * int64(l.N)
 		}
 	}
 	return times

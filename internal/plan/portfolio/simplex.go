@@ -1,4 +1,4 @@
-package place
+package portfolio
 
 // solve finds the cheapest slices from nothing: every row begins with slices that nobody sells, at a price beyond all.
 func (s *sliced) solve() {
@@ -14,7 +14,7 @@ func (s *sliced) solve() {
 		s.reprice()
 		in, gain := 0, nearly
 		for ci := range s.room {
-			if v := -s.excess(ci) / float64(max(s.p.choices[ci].price, 1)); v > gain {
+			if v := -s.excess(ci) / float64(max(s.p.Choices[ci].Price, 1)); v > gain {
 				in, gain = ci, v
 			}
 		}
@@ -83,12 +83,12 @@ func (s *sliced) resolve() bool {
 
 // excess is what a choice costs beyond what its room is worth.
 func (s *sliced) excess(ci int) float64 {
-	return float64(s.p.choices[ci].price) - dot(s.price, s.room[ci])
+	return float64(s.p.Choices[ci].Price) - dot(s.price, s.room[ci])
 }
 
 // enters works out what one more of a choice, or of spare room in row i for -1-i, takes away from what is bought.
 func (s *sliced) enters(in int) {
-	s.p.steps--
+	s.p.Steps--
 	for i, inv := range s.inv {
 		if in < 0 {
 			s.column[i] = -inv[-1-in]
@@ -102,7 +102,7 @@ func (s *sliced) enters(in int) {
 func (s *sliced) pivot(in, row int) {
 	s.basis[row], s.cost[row] = max(in, -1), 0
 	if in >= 0 {
-		s.cost[row] = float64(s.p.choices[in].price)
+		s.cost[row] = float64(s.p.Choices[in].Price)
 	}
 	by, own := s.column[row], s.inv[row]
 	for j := range own {

@@ -1,35 +1,38 @@
-package place
+package portfolio
 
 import (
 	"math"
 	"math/rand"
 	"testing"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 // mixed draws choices of three ratios of memory per core in two zones, and groups that fit anywhere or in one zone, some of them tied.
-func mixed(r *rand.Rand) (*packer, []int) {
-	p := &packer{uses: (&Input{}).uses, steps: 1 << 30, knots: 2, limits: []vec{{}}}
+func mixed(r *rand.Rand) (*Packer, []int) {
+	p := &Packer{Steps: 1 << 30, Counts: 2, Limits: []vec.Vec{{}}}
 	for zone := range 2 {
 		for _, cores := range []int64{2, 4, 8, 16} {
 			for _, ratio := range []int64{2, 4, 8} {
 				price := cores * (40_000 + 3_000*ratio) * int64(95+r.Intn(10)) / 100
-				takes := newSet(3)
-				takes.add(0)
-				takes.add(1 + zone)
-				p.choices = append(p.choices, option{price: price, room: vec{cores * 950, cores * ratio * 900, 1 << 30, 110}, cost: vec{}, takes: takes})
+				takes := bitset.New(3)
+				takes.Add(0)
+				takes.Add(1 + zone)
+				p.Choices = append(p.Choices, Choice{Price: price, Room: vec.Vec{cores * 950, cores * ratio * 900, 1 << 30, 110}, Cost: vec.Vec{}, Takes: takes})
 			}
 		}
 	}
 	var want []int
 	for range 3 + r.Intn(30) {
 		cpu := int64(100 + r.Intn(1800))
-		p.sizes = append(p.sizes, vec{cpu, cpu*int64(1+r.Intn(8))*9/10 + 1, 0, 1})
-		p.kind = append(p.kind, r.Intn(3))
-		var ties []knot
-		if at := r.Intn(6); at < p.knots {
-			ties = []knot{{at: int32(at), adds: 1, limit: int32(1 + r.Intn(3))}}
+		p.Sizes = append(p.Sizes, vec.Vec{cpu, cpu*int64(1+r.Intn(8))*9/10 + 1, 0, 1})
+		p.Kinds = append(p.Kinds, r.Intn(3))
+		var ties []Tie
+		if at := r.Intn(6); at < p.Counts {
+			ties = []Tie{{Count: int32(at), Adds: 1, Limit: int32(1 + r.Intn(3))}}
 		}
-		p.ties = append(p.ties, ties)
+		p.Ties = append(p.Ties, ties)
 		want = append(want, r.Intn(60))
 	}
 	return p, want
@@ -53,17 +56,17 @@ func TestSlicesAreTheCheapest(t *testing.T) {
 			if math.Abs(spent-worth) > 2+spent*1e-6 {
 				t.Fatalf("seed %d: %.1f is spent, %.1f needed", seed, spent, worth)
 			}
-			for ci := range p.choices {
+			for ci := range p.Choices {
 				if v := s.excess(ci); v < -1e-6*s.top {
 					t.Fatalf("seed %d: choice %d costs %g less than its room is worth", seed, ci, -v)
 				}
 			}
-			if d := p.fill(want, p.alone(want)); d.missed == 0 && float64(d.price) < spent-2 {
-				t.Fatalf("seed %d: a draft costs %d, by the slice %.1f", seed, d.price, spent)
+			if d := p.fill(want, p.alone(want)); d.Missed == 0 && float64(d.Price) < spent-2 {
+				t.Fatalf("seed %d: a draft costs %d, by the slice %.1f", seed, d.Price, spent)
 			}
 			for g, n := range want {
 				k := r.Intn(n + 1)
-				s.less([]load{{g, k}}, 1)
+				s.less([]Load{{g, k}}, 1)
 				want[g] -= k
 			}
 		}
@@ -80,19 +83,19 @@ func TestBlendsPlaceAllPods(t *testing.T) {
 		if d == nil {
 			continue
 		}
-		if d.price < beat.price {
+		if d.Price < beat.Price {
 			better++
 		}
-		if d.missed > 0 {
-			t.Fatalf("seed %d: %d pods are left", seed, d.missed)
+		if d.Missed > 0 {
+			t.Fatalf("seed %d: %d pods are left", seed, d.Missed)
 		}
-		for _, b := range d.bins {
-			if !p.choices[b.choice].room.covers(p.weight(b.loads)) || !p.suits(b.choice, b.loads) {
-				t.Fatalf("seed %d: choice %d does not hold %v", seed, b.choice, b.loads)
+		for _, b := range d.Bins {
+			if !p.Choices[b.Choice].Room.Covers(p.weight(b.Loads)) || !p.suits(b.Choice, b.Loads) {
+				t.Fatalf("seed %d: choice %d does not hold %v", seed, b.Choice, b.Loads)
 			}
-			for _, l := range b.loads {
-				if p.bearable(nil, l.group) < l.n {
-					t.Fatalf("seed %d: %d pods of group %d on one machine", seed, l.n, l.group)
+			for _, l := range b.Loads {
+				if p.bearable(nil, l.Group) < l.N {
+					t.Fatalf("seed %d: %d pods of group %d on one machine", seed, l.N, l.Group)
 				}
 			}
 		}

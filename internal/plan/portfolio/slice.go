@@ -1,8 +1,10 @@
-package place
+package portfolio
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 // amounts say how many machines of which choice a good mix has, its prices what pods are worth, and no draft costs less than it.
 // Simplex with an explicit inverse and one row per demand.
 type sliced struct {
-	p     *packer
+	p     *Packer
 	rows  []demand
 	room  [][]float64 // per choice and row, in the row's scale
 	top   float64     // price of the dearest choice
@@ -38,7 +40,7 @@ type sliced struct {
 // demand is something that machines of some markets must give: an amount of a resource, or room for pods that share no machine.
 type demand struct {
 	resource, knot int // one of them is -1
-	markets        set
+	markets        bitset.Set
 	need, scale    float64
 }
 
@@ -49,15 +51,15 @@ type share struct {
 }
 
 // newSliced sets up the program for want pods per group.
-func (p *packer) newSliced(want []int) *sliced {
+func (p *Packer) newSliced(want []int) *sliced {
 	p.arranged(want)
-	s := &sliced{p: p, of: make([][]int, len(p.lay.takers)), scant: make([]int, p.knots)}
+	s := &sliced{p: p, of: make([][]int, len(p.lay.takers)), scant: make([]int, p.Counts)}
 	for i := range s.scant {
 		s.scant[i] = -1
 	}
-	needed := make([]bool, len(p.choices[0].room))
+	needed := make([]bool, len(p.Choices[0].Room))
 	for g, n := range want {
-		for r, v := range p.sizes[g] {
+		for r, v := range p.Sizes[g] {
 			needed[r] = needed[r] || n > 0 && v > 0
 		}
 	}
@@ -77,21 +79,21 @@ func (p *packer) newSliced(want []int) *sliced {
 			s.rows[a.row].need += float64(n) * a.n
 		}
 	}
-	for i := range p.choices {
-		s.top = max(s.top, float64(p.choices[i].price), 1)
+	for i := range p.Choices {
+		s.top = max(s.top, float64(p.Choices[i].Price), 1)
 	}
 	n := len(s.rows)
-	flat := make([]float64, len(p.choices)*n)
-	s.room = make([][]float64, len(p.choices))
+	flat := make([]float64, len(p.Choices)*n)
+	s.room = make([][]float64, len(p.Choices))
 	gives := make([][]int, len(p.lay.markets)) // per market: the rows that its machines give to
 	for m := range gives {
 		for i := range s.rows {
-			if s.rows[i].markets.has(m) {
+			if s.rows[i].markets.Has(m) {
 				gives[m] = append(gives[m], i)
 			}
 		}
 	}
-	for ci := range p.choices {
+	for ci := range p.Choices {
 		row := flat[ci*n : (ci+1)*n : (ci+1)*n]
 		for _, i := range gives[p.lay.marketOf[ci]] {
 			row[i] = s.gives(ci, &s.rows[i]) / s.rows[i].scale
@@ -103,24 +105,24 @@ func (p *packer) newSliced(want []int) *sliced {
 }
 
 // families lists sets of markets that some pods need one of: first all, then those of most pods.
-func (s *sliced) families(want []int) []set {
+func (s *sliced) families(want []int) []bitset.Set {
 	type family struct {
-		markets set
+		markets bitset.Set
 		pods    int
 	}
-	all := family{markets: newSet(len(s.p.lay.markets))}
+	all := family{markets: bitset.New(len(s.p.lay.markets))}
 	for m := range s.p.lay.markets {
-		all.markets.add(m)
+		all.markets.Add(m)
 	}
 	pods := make([]int, len(s.p.lay.takers))
 	for g, n := range want {
-		pods[s.p.kind[g]] += n
+		pods[s.p.Kinds[g]] += n
 	}
 	list := []family{all}
 	for k, takers := range s.p.lay.takers {
-		markets := newSet(len(s.p.lay.markets))
+		markets := bitset.New(len(s.p.lay.markets))
 		for _, m := range takers {
-			markets.add(int(m))
+			markets.Add(int(m))
 		}
 		i := slices.IndexFunc(list, func(f family) bool { return slices.Equal(f.markets, markets) })
 		if i < 0 {
@@ -130,7 +132,7 @@ func (s *sliced) families(want []int) []set {
 		list[i].pods += pods[k]
 	}
 	slices.SortStableFunc(list[1:], func(a, b family) int { return cmp.Compare(b.pods, a.pods) })
-	var out []set
+	var out []bitset.Set
 	for i, f := range list[:min(len(list), maxFamilies)] {
 		if i == 0 || f.pods > 0 {
 			out = append(out, f.markets)
@@ -140,11 +142,11 @@ func (s *sliced) families(want []int) []set {
 }
 
 // scarce lists the knots that need most machines.
-func (p *packer) scarce(want []int) []int {
-	machines, order := make([]float64, p.knots), make([]int, p.knots)
+func (p *Packer) scarce(want []int) []int {
+	machines, order := make([]float64, p.Counts), make([]int, p.Counts)
 	for g, n := range want {
-		for _, t := range p.ties[g] {
-			machines[t.at] += float64(n) * t.share()
+		for _, t := range p.Ties[g] {
+			machines[t.Count] += float64(n) * t.share()
 		}
 	}
 	for i := range order {
@@ -156,17 +158,17 @@ func (p *packer) scarce(want []int) []int {
 }
 
 // share is the part of what a machine bears that one pod takes.
-func (t knot) share() float64 {
-	if t.adds == 0 || t.limit >= noBound {
+func (t Tie) share() float64 {
+	if t.Adds == 0 || t.Limit >= NoLimit {
 		return 0
 	}
-	return float64(t.adds) / float64(max(1, t.limit))
+	return float64(t.Adds) / float64(max(1, t.Limit))
 }
 
 // demand adds a row, if machines can give what it asks for.
 func (s *sliced) demand(d demand) {
 	for m := range s.p.lay.markets {
-		if !d.markets.has(m) {
+		if !d.markets.Has(m) {
 			continue
 		}
 		if d.resource < 0 {
@@ -184,7 +186,7 @@ func (s *sliced) demand(d demand) {
 		s.scant[d.knot] = len(s.rows)
 	} else {
 		for k, takers := range s.p.lay.takers {
-			if !slices.ContainsFunc(takers, func(m int32) bool { return !d.markets.has(int(m)) }) {
+			if !slices.ContainsFunc(takers, func(m int32) bool { return !d.markets.Has(int(m)) }) {
 				s.of[k] = append(s.of[k], len(s.rows))
 			}
 		}
@@ -197,19 +199,19 @@ func (s *sliced) gives(ci int, d *demand) float64 {
 	if d.resource < 0 {
 		return 1
 	}
-	return float64(max(0, s.p.choices[ci].room[d.resource]))
+	return float64(max(0, s.p.Choices[ci].Room[d.resource]))
 }
 
 // asks lists what a pod of a group asks for; the list is valid until the next call.
 func (s *sliced) asks(g int) []share {
 	s.shares = s.shares[:0]
-	for _, i := range s.of[s.p.kind[g]] {
-		if v := s.p.sizes[g][s.rows[i].resource]; v > 0 {
+	for _, i := range s.of[s.p.Kinds[g]] {
+		if v := s.p.Sizes[g][s.rows[i].resource]; v > 0 {
 			s.shares = append(s.shares, share{i, float64(v)})
 		}
 	}
-	for _, t := range s.p.ties[g] {
-		if i := s.scant[t.at]; i >= 0 && t.share() > 0 {
+	for _, t := range s.p.Ties[g] {
+		if i := s.scant[t.Count]; i >= 0 && t.share() > 0 {
 			s.shares = append(s.shares, share{i, t.share()})
 		}
 	}
@@ -217,11 +219,11 @@ func (s *sliced) asks(g int) []share {
 }
 
 // less takes pods away, and reports whether prices changed. O(rows² + choices × rows) per change.
-func (s *sliced) less(loads []load, times int) bool {
+func (s *sliced) less(loads []Load, times int) bool {
 	for _, l := range loads {
-		for _, a := range s.asks(l.group) {
+		for _, a := range s.asks(l.Group) {
 			r := &s.rows[a.row]
-			r.need = max(0, r.need-float64(l.n*times)*a.n)
+			r.need = max(0, r.need-float64(l.N*times)*a.n)
 		}
 	}
 	changed := false
@@ -247,7 +249,7 @@ func (s *sliced) prices(want []int) []int64 {
 
 // worth writes what a pod of each group that is left is worth, in 1024ths of a micro-dollar. O(groups + rows × kinds).
 func (s *sliced) worth(left []int, out []int64) {
-	dims := len(s.p.choices[0].room)
+	dims := len(s.p.Choices[0].Room)
 	per := make([]float64, dims*len(s.of)) // per kind and resource: the price of a unit
 	for k, rows := range s.of {
 		for _, i := range rows {
@@ -259,12 +261,12 @@ func (s *sliced) worth(left []int, out []int64) {
 			continue
 		}
 		v := 0.0
-		prices := per[s.p.kind[g]*dims:][:dims]
-		for r, size := range s.p.sizes[g] {
+		prices := per[s.p.Kinds[g]*dims:][:dims]
+		for r, size := range s.p.Sizes[g] {
 			v += prices[r] * float64(size)
 		}
-		for _, t := range s.p.ties[g] {
-			if i := s.scant[t.at]; i >= 0 {
+		for _, t := range s.p.Ties[g] {
+			if i := s.scant[t.Count]; i >= 0 {
 				v += s.price[i] / s.rows[i].scale * t.share()
 			}
 		}

@@ -1,17 +1,19 @@
-package place
+package portfolio
 
 import (
 	"cmp"
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 // filler fills machine after machine for one guide of prices.
 type filler struct {
-	*packer
+	*Packer
 	left   []int
-	limits []vec
+	limits []vec.Vec
 	worth  []int64
 	lanes  [][]lane // per market
 	tries  []int32  // choices for which patterns are built
@@ -21,13 +23,13 @@ type filler struct {
 	counts []count // per knot
 	now    int
 	used   []int // per group, in the machine being filled
-	room   vec
-	need   vec
+	room   vec.Vec
+	need   vec.Vec
 	float  []float64 // room
 	at     []int32   // per group used: its load
 	order  []scored  // the lanes of the market that are not done, by the most that each may score; cut from ranks
 	ranks  []scored
-	old    []load // what the pattern was before
+	old    []Load // what the pattern was before
 	puts   int    // how often something was put on
 }
 
@@ -46,7 +48,7 @@ type scored struct {
 
 // pattern is a way to fill a machine, the cheapest choice that holds it, and what it is worth.
 type pattern struct {
-	loads  []load
+	loads  []Load
 	choice int
 	worth  int64
 	known  bool
@@ -57,7 +59,7 @@ const someLoads = 16
 
 // fill buys machine after machine: of all choices' best patterns the one with most worth per price, as often as it fits
 // in the waiting pods. A pattern gets worse as pods run out, never better, so only those are built anew that seem best.
-func (p *packer) fill(want []int, worth []int64) *draft {
+func (p *Packer) fill(want []int, worth []int64) *Draft {
 	f := p.newFiller(want, worth)
 	for len(p.scratch) < len(f.tries) {
 		p.scratch = append(p.scratch, pattern{})
@@ -66,7 +68,7 @@ func (p *packer) fill(want []int, worth []int64) *draft {
 	for i := range patterns {
 		patterns[i] = pattern{loads: patterns[i].loads[:0]}
 	}
-	d := &draft{}
+	d := &Draft{}
 	for {
 		best := -1
 		for {
@@ -77,7 +79,7 @@ func (p *packer) fill(want []int, worth []int64) *draft {
 					best = i
 					break
 				}
-				if len(pt.loads) > 0 && (best < 0 || ratioAbove(pt.worth, p.choices[pt.choice].price, patterns[best].worth, p.choices[patterns[best].choice].price)) {
+				if len(pt.loads) > 0 && (best < 0 || ratioAbove(pt.worth, p.Choices[pt.choice].Price, patterns[best].worth, p.Choices[patterns[best].choice].Price)) {
 					best = i
 				}
 			}
@@ -85,8 +87,8 @@ func (p *packer) fill(want []int, worth []int64) *draft {
 				break
 			}
 			f.build(&patterns[best], int(f.tries[best]))
-			if p.steps < 0 {
-				p.cut = true
+			if p.Steps < 0 {
+				p.Cut = true
 				return p.settle(d, want)
 			}
 		}
@@ -100,30 +102,30 @@ func (p *packer) fill(want []int, worth []int64) *draft {
 // goes reports whether the pods of a pattern are still waiting, and the limits bear its machine.
 func (f *filler) goes(pt *pattern) bool {
 	for _, l := range pt.loads {
-		if f.left[l.group] < l.n {
+		if f.left[l.Group] < l.N {
 			return false
 		}
 	}
-	c := &f.choices[pt.choice]
-	return f.limits[c.seller].covers(c.cost)
+	c := &f.Choices[pt.choice]
+	return f.limits[c.Seller].Covers(c.Cost)
 }
 
 // buy takes a pattern as often as it goes, or that divided by something; at least once. It returns how often.
-func (f *filler) buy(d *draft, pt *pattern, by int) int {
-	c := &f.choices[pt.choice]
+func (f *filler) buy(d *Draft, pt *pattern, by int) int {
+	c := &f.Choices[pt.choice]
 	times := 1 << 30
 	for _, l := range pt.loads {
-		times = min(times, f.left[l.group]/l.n)
+		times = min(times, f.left[l.Group]/l.N)
 	}
-	times = max(1, f.limits[c.seller].times(c.cost, times)/by)
+	times = max(1, f.limits[c.Seller].Times(c.Cost, times)/by)
 	loads := slices.Clone(pt.loads)
-	slices.SortFunc(loads, func(a, b load) int { return cmp.Compare(a.group, b.group) })
+	slices.SortFunc(loads, func(a, b Load) int { return cmp.Compare(a.Group, b.Group) })
 	for range times {
-		d.bins = append(d.bins, bin{pt.choice, loads})
+		d.Bins = append(d.Bins, Bin{pt.choice, loads})
 	}
-	f.limits[c.seller].take(c.cost, times)
+	f.limits[c.Seller].Take(c.Cost, times)
 	for _, l := range pt.loads {
-		if f.left[l.group] -= l.n * times; f.left[l.group] == 0 {
+		if f.left[l.Group] -= l.N * times; f.left[l.Group] == 0 {
 			f.dead++
 		}
 	}
@@ -140,11 +142,11 @@ func ratioAbove(a, b, c, d int64) bool {
 	return ah > ch || ah == ch && al > cl
 }
 
-func (p *packer) newFiller(want []int, worth []int64) *filler {
-	dims := len(p.choices[0].room)
-	f := &filler{packer: p, left: slices.Clone(want), limits: p.remaining(nil), worth: worth,
-		counts: make([]count, p.knots), used: make([]int, len(want)),
-		room: make(vec, dims), need: make(vec, dims), float: make([]float64, dims), at: make([]int32, len(want))}
+func (p *Packer) newFiller(want []int, worth []int64) *filler {
+	dims := len(p.Choices[0].Room)
+	f := &filler{Packer: p, left: slices.Clone(want), limits: p.Remaining(nil), worth: worth,
+		counts: make([]count, p.Counts), used: make([]int, len(want)),
+		room: make(vec.Vec, dims), need: make(vec.Vec, dims), float: make([]float64, dims), at: make([]int32, len(want))}
 	p.arranged(want)
 	f.layLanes()
 	for m := range f.lanes {
@@ -159,12 +161,12 @@ func (p *packer) newFiller(want []int, worth []int64) *filler {
 // build fills one machine of a choice, and finds the cheapest choice that holds it.
 func (f *filler) build(pt *pattern, ci int) {
 	f.now++
-	copy(f.room, f.choices[ci].room)
+	copy(f.room, f.Choices[ci].Room)
 	f.old = append(f.old[:0], pt.loads...)
 	*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
 	for _, l := range f.old {
-		if n := min(l.n, f.left[l.group]); n > 0 {
-			f.load(pt, l.group, n)
+		if n := min(l.N, f.left[l.Group]); n > 0 {
+			f.load(pt, l.Group, n)
 		}
 	}
 	market := f.lay.marketOf[ci]
@@ -185,16 +187,16 @@ func (f *filler) build(pt *pattern, ci int) {
 		}
 		f.moved()
 	}
-	for r, v := range f.choices[ci].room {
+	for r, v := range f.Choices[ci].Room {
 		f.need[r] = v - f.room[r]
 	}
 	for _, l := range pt.loads {
-		f.used[l.group] = 0
+		f.used[l.Group] = 0
 	}
 	if other := f.holding(&f.lay.markets[market]); other >= 0 {
 		pt.choice = other
 	}
-	if c := &f.choices[pt.choice]; !f.limits[c.seller].covers(c.cost) {
+	if c := &f.Choices[pt.choice]; !f.limits[c.Seller].Covers(c.Cost) {
 		*pt = pattern{known: true, choice: ci, loads: pt.loads[:0]}
 	}
 }
@@ -203,23 +205,23 @@ func (f *filler) build(pt *pattern, ci int) {
 func (f *filler) load(pt *pattern, g, k int) {
 	if f.used[g] == 0 {
 		if cap(pt.loads) == 0 {
-			pt.loads = make([]load, 0, someLoads)
+			pt.loads = make([]Load, 0, someLoads)
 		}
 		f.at[g] = int32(len(pt.loads))
-		pt.loads = append(pt.loads, load{group: g})
+		pt.loads = append(pt.loads, Load{Group: g})
 	}
-	pt.loads[f.at[g]].n += k
+	pt.loads[f.at[g]].N += k
 	pt.worth += f.worth[g] * int64(k)
-	f.room.take(f.sizes[g], k)
+	f.room.Take(f.Sizes[g], k)
 	f.used[g] += k
-	f.steps--
-	for _, t := range f.ties[g] {
-		c := &f.counts[t.at]
+	f.Steps--
+	for _, t := range f.Ties[g] {
+		c := &f.counts[t.Count]
 		if c.of != f.now {
-			*c = count{f.now, 0, noBound}
+			*c = count{f.now, 0, NoLimit}
 		}
-		c.n += t.adds * int32(k)
-		c.limit = min(c.limit, t.limit)
+		c.n += t.Adds * int32(k)
+		c.limit = min(c.limit, t.Limit)
 	}
 }
 
@@ -240,7 +242,7 @@ func (f *filler) next(lanes []lane) (best *lane, many int) {
 				continue
 			}
 		}
-		return l, max(1, f.room.times(l.size, noCap)/2)
+		return l, max(1, f.room.Times(l.size, noCap)/2)
 	}
 	return nil, 0
 }
@@ -278,11 +280,11 @@ func (f *filler) begin(lanes []lane) {
 // holding is the first of a market's choices that holds what was put on, within the limits; -1 when none does.
 func (f *filler) holding(m *market) int {
 	for b := range m.most {
-		if !m.most[b].covers(f.need) {
+		if !m.most[b].Covers(f.need) {
 			continue
 		}
 		for _, ci := range m.choices[b*marketBlock : min((b+1)*marketBlock, len(m.choices))] {
-			if c := &f.choices[ci]; c.room.covers(f.need) && f.limits[c.seller].covers(c.cost) {
+			if c := &f.Choices[ci]; c.Room.Covers(f.need) && f.limits[c.Seller].Covers(c.Cost) {
 				return int(ci)
 			}
 		}
@@ -338,7 +340,7 @@ func (f *filler) stands(l *lane) bool {
 // waits returns how many pods of group g are waiting and bearable.
 func (f *filler) waits(g int) int {
 	have := f.left[g] - f.used[g]
-	if have > 0 && len(f.ties[g]) > 0 {
+	if have > 0 && len(f.Ties[g]) > 0 {
 		have = min(have, f.bears(g))
 	}
 	return have
@@ -347,15 +349,15 @@ func (f *filler) waits(g int) int {
 // bears returns how many pods of group g may still join the machine being filled, as far as ties go.
 func (f *filler) bears(g int) int {
 	best := noCap
-	for _, t := range f.ties[g] {
-		n, limit := int32(0), t.limit
-		if c := &f.counts[t.at]; c.of == f.now {
+	for _, t := range f.Ties[g] {
+		n, limit := int32(0), t.Limit
+		if c := &f.counts[t.Count]; c.of == f.now {
 			n, limit = c.n, min(limit, c.limit)
 		}
-		if t.adds == 1 {
+		if t.Adds == 1 {
 			best = min(best, int(max(0, limit-n)))
-		} else if t.adds > 0 {
-			best = min(best, int(max(0, limit-n)/t.adds))
+		} else if t.Adds > 0 {
+			best = min(best, int(max(0, limit-n)/t.Adds))
 		} else if n > limit {
 			return 0
 		}

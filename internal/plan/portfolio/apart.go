@@ -1,8 +1,8 @@
-package place
+package portfolio
 
 // apart packs pods that no machine could hold together each for themselves: pods of many pools of their own, of several architectures, or in zones. Every
 // part of the search is then about what it can mix, and gets the share of the budget that its pods have. nil when all belong together.
-func (p *packer) apart(want []int) *draft {
+func (p *Packer) apart(want []int) *Draft {
 	of, parts := p.components(want)
 	if parts < 2 {
 		return nil
@@ -11,18 +11,18 @@ func (p *packer) apart(want []int) *draft {
 	pods := make([]int, parts)
 	for g, n := range want {
 		if n > 0 {
-			pods[of[p.kind[g]]] += n
+			pods[of[p.Kinds[g]]] += n
 			total += n
 		}
 	}
-	d := &draft{}
-	steps := p.steps
+	d := &Draft{}
+	steps := p.Steps
 	for part := range parts {
-		var choices []option
+		var choices []Choice
 		var at []int // of these, in p
-		for ci := range p.choices {
+		for ci := range p.Choices {
 			if k := p.wanted(ci, of); k >= 0 && of[k] == part {
-				choices, at = append(choices, p.choices[ci]), append(at, ci)
+				choices, at = append(choices, p.Choices[ci]), append(at, ci)
 			}
 		}
 		if len(choices) == 0 {
@@ -30,23 +30,23 @@ func (p *packer) apart(want []int) *draft {
 		}
 		some := make([]int, len(want))
 		for g, n := range want {
-			if n > 0 && of[p.kind[g]] == part {
+			if n > 0 && of[p.Kinds[g]] == part {
 				some[g] = n
 			}
 		}
 		q := *p
-		q.choices, q.limits, q.lay, q.scratch = choices, p.remaining(d.bins), nil, nil
-		q.steps = max(1, steps/total*pods[part])
-		budget := q.steps
-		for _, b := range q.together(some).bins {
-			b.choice = at[b.choice]
-			d.bins = append(d.bins, b)
+		q.Choices, q.Limits, q.lay, q.scratch = choices, p.Remaining(d.Bins), nil, nil
+		q.Steps = max(1, steps/total*pods[part])
+		budget := q.Steps
+		for _, b := range q.together(some).Bins {
+			b.Choice = at[b.Choice]
+			d.Bins = append(d.Bins, b)
 		}
-		p.steps -= budget - max(q.steps, 0)
-		p.cut = p.cut || q.cut
+		p.Steps -= budget - max(q.Steps, 0)
+		p.Cut = p.Cut || q.Cut
 	}
-	if p.settle(d, want); d.missed > 0 { // a limit that they share, perhaps: who comes first may take what others need more
-		if o := p.together(want); o.better(d) {
+	if p.settle(d, want); d.Missed > 0 { // a limit that they share, perhaps: who comes first may take what others need more
+		if o := p.together(want); o.Better(d) {
 			return o
 		}
 	}
@@ -54,8 +54,8 @@ func (p *packer) apart(want []int) *draft {
 }
 
 // components numbers the forms that wait by who may share a machine with whom, or with somebody who may; -1 for those of which nobody waits.
-func (p *packer) components(want []int) (of []int, parts int) {
-	for _, k := range p.kind {
+func (p *Packer) components(want []int) (of []int, parts int) {
+	for _, k := range p.Kinds {
 		of = append(of, make([]int, max(0, k+1-len(of)))...)
 	}
 	for k := range of {
@@ -63,7 +63,7 @@ func (p *packer) components(want []int) (of []int, parts int) {
 	}
 	for g, n := range want {
 		if n > 0 {
-			of[p.kind[g]] = p.kind[g]
+			of[p.Kinds[g]] = p.Kinds[g]
 		}
 	}
 	top := func(k int) int {
@@ -73,13 +73,13 @@ func (p *packer) components(want []int) (of []int, parts int) {
 		}
 		return k
 	}
-	for ci := range p.choices {
+	for ci := range p.Choices {
 		first := p.wanted(ci, of)
 		if first < 0 {
 			continue
 		}
-		takes := p.choices[ci].takes
-		for k := takes.next(first + 1); k >= 0; k = takes.next(k + 1) {
+		takes := p.Choices[ci].Takes
+		for k := takes.Next(first + 1); k >= 0; k = takes.Next(k + 1) {
 			if k < len(of) && of[k] >= 0 {
 				of[top(k)] = top(first)
 			}
@@ -100,9 +100,9 @@ func (p *packer) components(want []int) (of []int, parts int) {
 }
 
 // wanted is the first form that a choice takes and that is not -1 in of; -1 when there is none.
-func (p *packer) wanted(ci int, of []int) int {
-	takes := p.choices[ci].takes
-	for k := takes.first(); k >= 0; k = takes.next(k + 1) {
+func (p *Packer) wanted(ci int, of []int) int {
+	takes := p.Choices[ci].Takes
+	for k := takes.First(); k >= 0; k = takes.Next(k + 1) {
 		if k < len(of) && of[k] >= 0 {
 			return k
 		}

@@ -1,4 +1,4 @@
-package place
+package portfolio
 
 import (
 	"cmp"
@@ -15,13 +15,13 @@ const (
 
 // improve makes a draft cheaper where that is easy: smaller machines for what is on them, and better ways to pack the pods
 // of the one to three most wasteful machines. The result is never worse.
-func (p *packer) improve(d *draft, want []int, worth []int64) *draft {
+func (p *Packer) improve(d *Draft, want []int, worth []int64) *Draft {
 	d = p.rightsize(d, want)
 	for range maxRounds {
 		if !p.uses(localSearch) {
 			break
 		}
-		slices.SortStableFunc(d.bins, func(a, b bin) int { return cmp.Compare(p.waste(b, worth), p.waste(a, worth)) })
+		slices.SortStableFunc(d.Bins, func(a, b Bin) int { return cmp.Compare(p.waste(b, worth), p.waste(a, worth)) })
 		if !p.round(d, want, worth) {
 			break
 		}
@@ -30,33 +30,33 @@ func (p *packer) improve(d *draft, want []int, worth []int64) *draft {
 }
 
 // waste is the part of a machine's price that its pods are not worth.
-func (p *packer) waste(b bin, worth []int64) int64 {
-	w := p.choices[b.choice].price * 1024
-	for _, l := range b.loads {
-		w -= worth[l.group] * int64(l.n)
+func (p *Packer) waste(b Bin, worth []int64) int64 {
+	w := p.Choices[b.Choice].Price * 1024
+	for _, l := range b.Loads {
+		w -= worth[l.Group] * int64(l.N)
 	}
 	return w
 }
 
 // rightsize gives every machine the cheapest choice that holds its load.
-func (p *packer) rightsize(d *draft, want []int) *draft {
-	limits := p.remaining(d.bins)
-	for i, b := range d.bins {
-		old := p.choices[b.choice]
-		limits[old.seller].take(old.cost, -1)
-		if ci := p.cheapest(b.loads, limits); ci >= 0 {
-			d.bins[i].choice = ci
+func (p *Packer) rightsize(d *Draft, want []int) *Draft {
+	limits := p.Remaining(d.Bins)
+	for i, b := range d.Bins {
+		old := p.Choices[b.Choice]
+		limits[old.Seller].Take(old.Cost, -1)
+		if ci := p.cheapest(b.Loads, limits); ci >= 0 {
+			d.Bins[i].Choice = ci
 		}
-		now := p.choices[d.bins[i].choice]
-		limits[now.seller].take(now.cost, 1)
+		now := p.Choices[d.Bins[i].Choice]
+		limits[now.Seller].Take(now.Cost, 1)
 	}
 	return p.settle(d, want)
 }
 
 // round tries to pack some of the worst machines' pods anew, with the pods that found no place, and takes the first
 // way that is better. It changes d and reports whether it did.
-func (p *packer) round(d *draft, want []int, worth []int64) bool {
-	n := min(worst, len(d.bins))
+func (p *Packer) round(d *Draft, want []int, worth []int64) bool {
+	n := min(worst, len(d.Bins))
 	picks := [][]int{{}}
 	for i := range n {
 		picks = append(picks, []int{i})
@@ -70,11 +70,11 @@ func (p *packer) round(d *draft, want []int, worth []int64) bool {
 		picks = append(picks, []int{i, i + 1, i + 2})
 	}
 	for _, pick := range picks {
-		if p.steps <= 0 {
+		if p.Steps <= 0 {
 			return false
 		}
 		if next := p.repack(d, pick, worth); next != nil {
-			d.bins = next
+			d.Bins = next
 			p.settle(d, want)
 			return true
 		}
@@ -83,34 +83,34 @@ func (p *packer) round(d *draft, want []int, worth []int64) bool {
 }
 
 // repack packs the pods of the picked machines and the pods left over again. nil when that is no better.
-func (p *packer) repack(d *draft, pick []int, worth []int64) []bin {
-	if len(pick) == 0 && d.missed == 0 {
+func (p *Packer) repack(d *Draft, pick []int, worth []int64) []Bin {
+	if len(pick) == 0 && d.Missed == 0 {
 		return nil
 	}
-	sub := slices.Clone(d.left)
-	old := &draft{missed: d.missed}
-	var keep []bin
-	for i, b := range d.bins {
+	sub := slices.Clone(d.Left)
+	old := &Draft{Missed: d.Missed}
+	var keep []Bin
+	for i, b := range d.Bins {
 		if !slices.Contains(pick, i) {
 			keep = append(keep, b)
 			continue
 		}
-		old.bins = append(old.bins, b)
-		old.price += p.choices[b.choice].price
-		for _, l := range b.loads {
-			sub[l.group] += l.n
+		old.Bins = append(old.Bins, b)
+		old.Price += p.Choices[b.Choice].Price
+		for _, l := range b.Loads {
+			sub[l.Group] += l.N
 		}
 	}
 	q := *p
-	q.limits, q.cut = p.remaining(keep), false
+	q.Limits, q.Cut = p.Remaining(keep), false
 	next := q.small(sub, smallExact)
 	if next == nil {
-		q.steps -= len(p.choices) * len(p.choices) / 256 // to arrange so many choices is work as well
+		q.Steps -= len(p.Choices) * len(p.Choices) / 256 // to arrange so many choices is work as well
 		next = q.rightsize(q.fill(sub, worth), sub)
 	}
-	p.steps = q.steps
-	if !next.better(old) {
+	p.Steps = q.Steps
+	if !next.Better(old) {
 		return nil
 	}
-	return append(keep, next.bins...)
+	return append(keep, next.Bins...)
 }

@@ -1,10 +1,13 @@
-package place
+package portfolio
 
 import (
 	"cmp"
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
 const (
@@ -28,9 +31,9 @@ type layout struct {
 
 // market is the choices that take the same kinds.
 type market struct {
-	choices []int32 // by price
-	tries   []int32 // those for which patterns are built
-	most    []vec   // per block of choices: the most of each amount that any of them has room for
+	choices []int32   // by price
+	tries   []int32   // those for which patterns are built
+	most    []vec.Vec // per block of choices: the most of each amount that any of them has room for
 }
 
 // lane is the waiting groups of a market with about the same memory per core.
@@ -43,14 +46,14 @@ type lane struct {
 	group   int32
 	waits   int
 	tied    bool
-	size    vec
+	size    vec.Vec
 	inverse []float64
 	scored  int // when it was scored last
 }
 
 // row is groups of one size.
 type row struct {
-	size vec
+	size vec.Vec
 	// inverse is one over size; very large where size is nothing.
 	inverse []float64
 	groups  []int32
@@ -59,16 +62,16 @@ type row struct {
 }
 
 // arranged returns the layout of the packer. O(choices + groups log groups) once.
-func (p *packer) arranged(want []int) *layout {
+func (p *Packer) arranged(want []int) *layout {
 	if p.lay != nil {
 		return p.lay
 	}
-	l := &layout{marketOf: make([]int32, len(p.choices)), order: make([]int32, len(p.sizes)), bucket: make([]int8, len(p.sizes))}
+	l := &layout{marketOf: make([]int32, len(p.Choices)), order: make([]int32, len(p.Sizes)), bucket: make([]int8, len(p.Sizes))}
 	p.lay = l
-	var sets []set
-	for ci := range p.choices {
-		takes := p.choices[ci].takes
-		m := slices.IndexFunc(sets, func(s set) bool { return slices.Equal(s, takes) })
+	var sets []bitset.Set
+	for ci := range p.Choices {
+		takes := p.Choices[ci].Takes
+		m := slices.IndexFunc(sets, func(s bitset.Set) bool { return slices.Equal(s, takes) })
 		if m < 0 {
 			m = len(sets)
 			sets, l.markets = append(sets, takes), append(l.markets, market{})
@@ -77,14 +80,14 @@ func (p *packer) arranged(want []int) *layout {
 		l.markets[m].choices = append(l.markets[m].choices, int32(ci))
 	}
 	kinds := 0
-	for g := range p.sizes {
-		l.order[g], l.bucket[g] = int32(g), int8(ratioBucket(p.sizes[g]))
-		kinds = max(kinds, p.kind[g]+1)
+	for g := range p.Sizes {
+		l.order[g], l.bucket[g] = int32(g), int8(ratioBucket(p.Sizes[g]))
+		kinds = max(kinds, p.Kinds[g]+1)
 	}
 	l.takers = make([][]int32, kinds)
 	for k := range l.takers {
 		for m := range sets {
-			if sets[m].has(k) {
+			if sets[m].Has(k) {
 				l.takers[k] = append(l.takers[k], int32(m))
 			}
 		}
@@ -92,18 +95,18 @@ func (p *packer) arranged(want []int) *layout {
 	for m := range l.markets {
 		l.markets[m].tries = p.pickTries(l.markets[m].choices)
 		for block := range slices.Chunk(l.markets[m].choices, marketBlock) {
-			most := p.choices[block[0]].room.clone()
+			most := p.Choices[block[0]].Room.Clone()
 			for _, ci := range block[1:] {
-				for r, v := range p.choices[ci].room {
+				for r, v := range p.Choices[ci].Room {
 					most[r] = max(most[r], v)
 				}
 			}
 			l.markets[m].most = append(l.markets[m].most, most)
 		}
 	}
-	l.inverse = make([][]float64, len(p.sizes))
-	flat := make([]float64, len(p.sizes)*len(p.choices[0].room))
-	for g, v := range p.sizes {
+	l.inverse = make([][]float64, len(p.Sizes))
+	flat := make([]float64, len(p.Sizes)*len(p.Choices[0].Room))
+	for g, v := range p.Sizes {
 		l.inverse[g], flat = flat[:len(v):len(v)], flat[len(v):]
 		for r, x := range v {
 			l.inverse[g][r] = math.MaxFloat32
@@ -117,40 +120,40 @@ func (p *packer) arranged(want []int) *layout {
 		machines[g] = p.machines(g, n)
 	}
 	slices.SortFunc(l.order, func(a, b int32) int {
-		return cmp.Or(-slices.Compare(p.sizes[a], p.sizes[b]), cmp.Compare(machines[b], machines[a]), cmp.Compare(a, b))
+		return cmp.Or(-slices.Compare(p.Sizes[a], p.Sizes[b]), cmp.Compare(machines[b], machines[a]), cmp.Compare(a, b))
 	})
 	return l
 }
 
 // machines is how many machines n pods of the group need at least because of its ties.
-func (p *packer) machines(g, n int) int {
+func (p *Packer) machines(g, n int) int {
 	most := 0
-	for _, t := range p.ties[g] {
-		if t.adds > 0 && t.limit < noBound {
-			most = max(most, n*int(t.adds)/int(max(t.limit, 1)))
+	for _, t := range p.Ties[g] {
+		if t.Adds > 0 && t.Limit < NoLimit {
+			most = max(most, n*int(t.Adds)/int(max(t.Limit, 1)))
 		}
 	}
 	return most
 }
 
 // ratioBucket tells amounts apart by memory per core, in half powers of two around 2 GiB.
-func ratioBucket(v vec) int {
+func ratioBucket(v vec.Vec) int {
 	ratio := (float64(v[1]) + 1) / (float64(v[0]) + 1) / (1 << 21) // bytes per thousandth of a core
 	return min(max(int(math.Round(2*math.Log2(ratio)))+buckets/2, 0), buckets-1)
 }
 
 // pickTries chooses, of choices that take the same, the best per size, memory per core and devices: with most room per price.
-func (p *packer) pickTries(list []int32) []int32 {
+func (p *Packer) pickTries(list []int32) []int32 {
 	type likeness struct {
 		size, ratio int
 		devices     uint64
 	}
 	best := map[likeness]int32{}
 	for _, ci := range list {
-		c := &p.choices[ci]
-		like := likeness{size: int(octave * math.Log2(float64(c.room[0])+1)), ratio: ratioBucket(c.room)}
-		for r := 4; r < len(c.room); r++ {
-			if c.room[r] > 0 {
+		c := &p.Choices[ci]
+		like := likeness{size: int(octave * math.Log2(float64(c.Room[0])+1)), ratio: ratioBucket(c.Room)}
+		for r := 4; r < len(c.Room); r++ {
+			if c.Room[r] > 0 {
 				like.devices |= 1 << min(r, 63)
 			}
 		}
@@ -166,9 +169,9 @@ func (p *packer) pickTries(list []int32) []int32 {
 	return out
 }
 
-func (p *packer) density(ci int32) float64 {
-	c := &p.choices[ci]
-	return (float64(c.room[0])/1000 + float64(c.room[1])/(4<<30)) / float64(max(c.price, 1))
+func (p *Packer) density(ci int32) float64 {
+	c := &p.Choices[ci]
+	return (float64(c.Room[0])/1000 + float64(c.Room[1])/(4<<30)) / float64(max(c.Price, 1))
 }
 
 // layLanes sorts the waiting groups into the lanes of each market.
@@ -181,7 +184,7 @@ func (f *filler) layLanes() {
 			continue
 		}
 		f.alive++
-		for _, m := range f.lay.takers[f.kind[g]] {
+		for _, m := range f.lay.takers[f.Kinds[g]] {
 			at[int(m)*buckets+int(f.lay.bucket[g])]++
 			total++
 		}
@@ -198,7 +201,7 @@ func (f *filler) layLanes() {
 		if f.left[g] == 0 {
 			continue
 		}
-		for _, m := range f.lay.takers[f.kind[g]] {
+		for _, m := range f.lay.takers[f.Kinds[g]] {
 			i := &at[int(m)*buckets+int(f.lay.bucket[g])]
 			if *i > 0 {
 				f.lanes[m] = append(f.lanes[m], lane{groups: flat[:0:*i]})
@@ -206,8 +209,8 @@ func (f *filler) layLanes() {
 				*i = -int32(len(f.lanes[m]))
 			}
 			l := &f.lanes[m][-*i-1]
-			if n := len(l.rows); n == 0 || !slices.Equal(l.rows[n-1].size, f.sizes[g]) {
-				l.rows = append(l.rows, row{size: f.sizes[g], inverse: f.lay.inverse[g], groups: l.groups[len(l.groups):]})
+			if n := len(l.rows); n == 0 || !slices.Equal(l.rows[n-1].size, f.Sizes[g]) {
+				l.rows = append(l.rows, row{size: f.Sizes[g], inverse: f.lay.inverse[g], groups: l.groups[len(l.groups):]})
 			}
 			l.groups = append(l.groups, g)
 			r := &l.rows[len(l.rows)-1]
@@ -282,7 +285,7 @@ next:
 		for ; l.pos < len(r.groups); l.pos++ {
 			g := int(r.groups[l.pos])
 			if n := f.waits(g); n > 0 {
-				l.waits, l.group, l.tied, l.size, l.inverse = n, r.groups[l.pos], len(f.ties[g]) > 0, r.size, r.inverse
+				l.waits, l.group, l.tied, l.size, l.inverse = n, r.groups[l.pos], len(f.Ties[g]) > 0, r.size, r.inverse
 				return true
 			}
 			some = some || f.left[g] > 0
