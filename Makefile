@@ -54,11 +54,28 @@ RACE := ./cloud/azure ./cloud/market ./cloud/memcloud ./internal/control ./inter
 race: ## the packages with goroutines under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race $(RACE)
 
+# Fuzz targets are found, not listed: DIR:NAME. The short run leaves out packages that link Kubernetes or the SDK, which take minutes to compile
+# anew for fuzzing; their seeds run with every test.
+FUZZTIME ?= 10m
+FUZZ = git grep --untracked -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed -E 's|/[^/]*:func |:|' | sort
+FUZZ_SLOW := ^(cloud/azure|internal/kube/apikube|internal/simulate|lab/arm):
+FUZZ_EACH = while IFS=: read -r dir name; do echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$dir > $(BIN)/fuzz.log || { cat $(BIN)/fuzz.log; exit 1; }; done
+
+.PHONY: fuzz
+fuzz: ## try readers with input that machines make up, FUZZTIME for each of them
+	@mkdir -p $(BIN); $(FUZZ) | { $(FUZZ_EACH); }
+
+.PHONY: fuzz-short
+fuzz-short: FUZZTIME := 3s
+fuzz-short: ## the same for some seconds
+	@mkdir -p $(BIN); $(FUZZ) | grep -vE '$(FUZZ_SLOW)' | { $(FUZZ_EACH); }
+
 .PHONY: test
 test: compile ## prove everything, the whole story included
 	go vet ./... ./plane/... ./compat/...
 	$(MAKE) lint
 	go test ./...
+	$(MAKE) fuzz-short
 	$(MAKE) race
 	go test ./compat/...
 	go test -p 1 -timeout 50m ./plane/...

@@ -40,8 +40,10 @@ func Documents(text []byte) []Document {
 	var out []Document
 	from, at, first, n := 0, 0, 1, 0
 	body, directives := 0, false
+	said := 0 // where what it says begins: behind the marker, though directives stand before that
+	begin := func(start, line, content int) { from, first, body, said = start, line, content, content }
 	flush := func() {
-		if len(bytes.TrimSpace(text[body:at])) > 0 {
+		if len(bytes.TrimSpace(text[said:at])) > 0 {
 			out = append(out, Document{Line: first, Text: text[from:at], body: body - from})
 		}
 	}
@@ -52,26 +54,41 @@ func Documents(text []byte) []Document {
 		n++
 		end := at + len(line)
 		switch {
-		case line[0] == '%' && len(bytes.TrimSpace(text[body:at])) == 0:
+		case line[0] == '%' && silent(text[said:at]):
+			if body != said {
+				begin(at, n, at) // the document before had directives too, and is empty
+			}
 			directives = true // of the document that the next marker begins
 		case line[0] == '-' && marks(line, "---"):
+			content := at + len("---")
+			if rest := bytes.TrimSpace(line[len("---"):]); len(rest) == 0 || rest[0] == '#' {
+				content = end
+			}
 			if directives {
-				directives = false // they, the marker and what follows are one text
+				directives, said = false, content // they, the marker and what follows are one text
 				break
 			}
 			flush()
-			from, first, body = at, n, at+len("---")
-			if rest := bytes.TrimSpace(line[len("---"):]); len(rest) == 0 || rest[0] == '#' {
-				body = end
-			}
+			begin(at, n, content)
 		case line[0] == '.' && marks(line, "..."):
 			flush()
-			from, first, body, directives = end, n+1, end, false
+			begin(end, n+1, end)
+			directives = false
 		}
 		at = end
 	}
 	flush()
 	return out
+}
+
+// silent reports whether a text has nothing in it but blanks and comments.
+func silent(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
 
 // marks reports whether the line begins with the marker, and not with a word that begins so.

@@ -39,7 +39,8 @@ func TestDocuments(t *testing.T) {
 
 // FuzzDocuments: what the parser finds in the whole file, it finds in the pieces.
 func FuzzDocuments(f *testing.F) {
-	for _, s := range []string{"a: 1\n---\nb: 2\n", "--- x\n...\n--- y\n", "%YAML 1.1\n---\na\n...\n%YAML 1.1\n--- b\n", "a: |\n  ---\n--- 'x\n  y'\n", "# a\n---\n# b\n"} {
+	for _, s := range []string{"a: 1\n---\nb: 2\n", "--- x\n...\n--- y\n", "%YAML 1.1\n---\na\n...\n%YAML 1.1\n--- b\n", "a: |\n  ---\n--- 'x\n  y'\n", "# a\n---\n# b\n",
+		"%YAML 1.1\n---\n%YAML 1.1\n--- ", "# a\n%YAML 1.1\n---\nx: 1\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

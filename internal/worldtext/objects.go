@@ -32,7 +32,11 @@ func (b *builder) instanceType(f *fields) {
 	own, supply := f.under("price."), f.under("supply.")
 	prices := map[string]string{model.OnDemand: f.one("price", ""), model.Spot: f.one("spot", "")}
 	zones := unescapeAll(f.one("zones", "1"), ",")
-	for _, z := range zones {
+	for i, z := range zones {
+		if slices.Contains(zones[:i], z) {
+			f.fail("zones: %q stands there twice", z)
+			return
+		}
 		for _, ct := range []string{model.OnDemand, model.Spot, model.Reserved} {
 			price := cmp.Or(own[at(z, ct)], prices[ct])
 			if price == "" {

@@ -299,11 +299,16 @@ func isLabelField(name string) bool {
 	return false
 }
 
-// Quantity reads an amount in Kubernetes' notation into the units of the named resource's column.
+// Quantity reads an amount in Kubernetes' notation into the units of the named resource's column. One below zero, or that no column
+// holds, is an error.
 func Quantity(name, s string) (int64, error) {
 	milli := name == model.ResourceCPU
 	if n, ok := strings.CutSuffix(s, "m"); ok && milli {
-		return strconv.ParseInt(n, 10, 64)
+		v, err := strconv.ParseInt(n, 10, 64)
+		if err == nil && v < 0 {
+			err = fmt.Errorf("bad quantity %q", s)
+		}
+		return v, err
 	}
 	mult := int64(1)
 	for _, u := range []struct {
@@ -322,8 +327,9 @@ func Quantity(name, s string) (int64, error) {
 		return v * mult, nil // a float would round what is very large
 	}
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || v < 0 {
+	v = v*float64(mult) + 0.5
+	if err != nil || !(v >= 0.5 && v < math.MaxInt64) { // what is no number is not at least anything
 		return 0, fmt.Errorf("bad quantity %q", s)
 	}
-	return int64(v*float64(mult) + 0.5), nil
+	return int64(v), nil
 }

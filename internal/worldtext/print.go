@@ -1,6 +1,7 @@
 package worldtext
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,9 +21,9 @@ func Print(w model.World) string {
 		l.flag("not-ready", !model.IsTrue(c.Conditions, model.Ready)).flag("deleting", c.Deleting)
 		l.to(&b)
 	}
-	for _, c := range w.Classes {
-		for _, t := range w.Catalogs[c.Ref].Types {
-			printType(&b, c.Ref.Name, "", t)
+	for _, ref := range slices.SortedFunc(maps.Keys(w.Catalogs), byName) {
+		for _, t := range w.Catalogs[ref].Types {
+			printType(&b, ref.Name, "", t)
 		}
 	}
 	for _, pool := range slices.Sorted(maps.Keys(w.PoolCatalogs)) {
@@ -60,6 +61,10 @@ func Print(w model.World) string {
 		l.field("pods", strings.Join(keys, ",")).flag("always-allow-unready", d.AlwaysAllowUnready).to(&b)
 	}
 	return b.String()
+}
+
+func byName(a, b model.ClassRef) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
 }
 
 type line struct{ words []string }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -58,14 +59,21 @@ func (c *Cloud) serveAdmin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readKnobs refuses fields that do not exist: a knob with a typing error would turn nothing.
+// readKnobs refuses fields that do not exist: a knob with a typing error would turn nothing. It refuses a second document for the same
+// reason.
 func readKnobs(r io.Reader) (Knobs, error) {
 	var k Knobs
 	b, err := io.ReadAll(r)
 	if err != nil {
-		return k, err
+		return Knobs{}, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	return k, dec.Decode(&k)
+	if err := dec.Decode(&k); err != nil {
+		return Knobs{}, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return Knobs{}, errors.New("something follows the knobs")
+	}
+	return k, nil
 }

@@ -22,7 +22,7 @@ func tame(q resource.Quantity) resource.Quantity {
 	switch {
 	case !wild(q):
 		return q
-	case q.Sign() < 0:
+	case q.Sign() <= 0: // 0e99 is nothing
 		return *resource.NewQuantity(0, resource.DecimalSI)
 	}
 	return *resource.NewQuantity(most, resource.DecimalSI)
