@@ -19,8 +19,7 @@ var gitVersion string
 
 // SetVersion makes this process, client or server, call itself Version. MaybeRunChild does it for the plane.
 func SetVersion() {
-	p := &gitVersion // Kubernetes' variable, not ours: one per process, like the version it tells
-	*p = Version
+	gitVersion = Version // Kubernetes' variable, not ours: one per process, like the version it tells
 	if err := version.SetDynamicVersion(Version); err != nil {
 		panic(fmt.Sprintf("plane: %v", err)) // it must equal gitVersion, which it does
 	}

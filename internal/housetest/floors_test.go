@@ -2,6 +2,8 @@ package housetest
 
 import (
 	"go/ast"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -101,12 +103,14 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// pure packages decide; the world is an argument.
-var pure = []string{"model", "internal/require", "internal/coded", "internal/worldtext", "internal/plan", "internal/place", "internal/budget", "internal/lifecycle",
-	"internal/drain", "internal/ready", "internal/disrupt", "internal/audit", "internal/bound", "internal/overlay", "internal/buffer", "internal/static"}
+// isPure: they decide, or are what deciders are made of: all below the live mirror. The world is an argument of theirs.
+func isPure(dir string) bool {
+	floor, _, known := floorOf(dir)
+	return known && floor < 2
+}
 
 // impure are packages of the standard library and others that do I/O, wait, log, or draw from a hidden source.
-var impure = []string{"os", "net", "log", "io/fs", "io/ioutil", "syscall", "os/exec", "os/signal", "math/rand", "crypto/rand", "embed",
+var impure = []string{"os", "net", "log", "io/fs", "io/ioutil", "syscall", "os/exec", "os/signal", "crypto/rand", "embed",
 	"runtime", "sync", "context", "database/sql", "github.com/go-logr", "go.uber.org/zap", "golang.org/x/sync", "golang.org/x/time"}
 
 // memory are the files of pure packages that may lock: they remember what they worked out from values that never change, so that nobody can
@@ -115,7 +119,7 @@ var memory = []string{"model/index.go"}
 
 func TestDecidersArePure(t *testing.T) {
 	for _, s := range tree(t) {
-		if s.test || !underAny(s.dir, pure) {
+		if s.test || !isPure(s.dir) {
 			continue
 		}
 		for _, imp := range s.imports {
@@ -127,17 +131,48 @@ func TestDecidersArePure(t *testing.T) {
 			}
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			sel, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			if id, ok := sel.X.(*ast.Ident); ok && id.Name == "time" && clock[sel.Sel.Name] {
-				t.Errorf("%s: time.%s: time is an argument in a decider", s.fset.Position(n.Pos()), sel.Sel.Name)
+			switch n := n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+				t.Errorf("%s: goroutines and channels: what runs beside it can change a decider's answer, and waiting is not its business", s.fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				id, ok := n.X.(*ast.Ident)
+				switch {
+				case !ok:
+				case id.Name == "time" && clock[n.Sel.Name]:
+					t.Errorf("%s: time.%s: time is an argument in a decider", s.fset.Position(n.Pos()), n.Sel.Name)
+				case id.Name == "rand" && !seeded[n.Sel.Name]:
+					t.Errorf("%s: rand.%s: randomness is a source that someone passed in", s.fset.Position(n.Pos()), n.Sel.Name)
+				}
 			}
 			return true
 		})
 	}
 }
+
+// The map says which packages are pure, and the table of floors where that is checked.
+func TestTheMapsPureRoomsAreChecked(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(rootDir(t), "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := 0
+	for line := range strings.Lines(string(raw)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[len(words)-1] != "pure" || !strings.HasSuffix(words[0], "/") {
+			continue
+		}
+		rooms++
+		if dir := strings.TrimSuffix(words[0], "/"); !isPure(dir) {
+			t.Errorf("the map says that %s is pure, and its floor does not: nobody would check it", dir)
+		}
+	}
+	if rooms < 10 {
+		t.Errorf("the map has %d pure rooms: it is read wrongly", rooms)
+	}
+}
+
+// seeded are the names of math/rand/v2 that draw nothing from a source of the process.
+var seeded = map[string]bool{"New": true, "NewPCG": true, "NewChaCha8": true, "NewZipf": true, "Rand": true, "Source": true, "PCG": true, "Zipf": true}
 
 var clock = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "Tick": true,
 	"NewTimer": true, "NewTicker": true}

@@ -92,11 +92,13 @@ func wellKnownMethod(d *ast.FuncDecl) bool {
 }
 
 func TestNoInitAndNoChangingPackageVariables(t *testing.T) {
+	vars := map[string]map[string]bool{} // by package
+	var files []source
 	for _, s := range tree(t) {
 		if s.test || generated(s.file) {
 			continue
 		}
-		vars := map[string]bool{}
+		files = append(files, s)
 		for _, d := range s.file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -104,28 +106,92 @@ func TestNoInitAndNoChangingPackageVariables(t *testing.T) {
 					t.Errorf("%s: init: nothing happens before someone asks for it", s.fset.Position(d.Pos()))
 				}
 			case *ast.GenDecl:
-				if d.Tok != token.VAR {
+				if d.Tok != token.VAR || linked(d.Doc) {
 					continue
 				}
 				for _, spec := range d.Specs {
 					for _, n := range spec.(*ast.ValueSpec).Names {
-						vars[n.Name] = true
+						if n.Name == "_" {
+							continue
+						}
+						if vars[s.dir] == nil {
+							vars[s.dir] = map[string]bool{}
+						}
+						vars[s.dir][n.Name] = true
 					}
 				}
 			}
 		}
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			a, ok := n.(*ast.AssignStmt)
-			if !ok || a.Tok == token.DEFINE {
-				return true
+	}
+	for _, s := range files {
+		for _, id := range changed(s.file) {
+			if vars[s.dir][id.Name] && (id.Obj == nil || s.file.Scope.Lookup(id.Name) == id.Obj) {
+				t.Errorf("%s: package variable %s is changed, or can be: two users in one process would meet", s.fset.Position(id.Pos()), id.Name)
 			}
-			for _, l := range a.Lhs {
-				if id, ok := l.(*ast.Ident); ok && vars[id.Name] && id.Obj != nil && id.Obj.Kind == ast.Var && s.file.Scope.Lookup(id.Name) == id.Obj {
-					t.Errorf("%s: package variable %s is changed: two users in one process would meet", s.fset.Position(a.Pos()), id.Name)
-				}
+		}
+	}
+}
+
+// linked reports whether a comment makes the variable one of another module's: that is changed where its owner says so.
+func linked(doc *ast.CommentGroup) bool {
+	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:linkname ") })
+}
+
+// changed are the names that a file assigns to, whole or in part, takes the address of, or empties.
+func changed(f *ast.File) []*ast.Ident {
+	var out []*ast.Ident
+	add := func(list ...ast.Expr) {
+		for _, x := range list {
+			if id := root(x); id != nil {
+				out = append(out, id)
 			}
-			return true
-		})
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE {
+				add(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN {
+				add(n.Key, n.Value)
+			}
+		case *ast.IncDecStmt:
+			add(n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				add(n.X)
+			}
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "delete" || id.Name == "clear" || id.Name == "copy") {
+				add(n.Args[0])
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// root is the variable of which an expression is a part; nil when it is none.
+func root(x ast.Expr) *ast.Ident {
+	for {
+		switch y := x.(type) {
+		case *ast.Ident:
+			return y
+		case *ast.SelectorExpr:
+			x = y.X
+		case *ast.IndexExpr:
+			x = y.X
+		case *ast.SliceExpr:
+			x = y.X
+		case *ast.StarExpr:
+			x = y.X
+		case *ast.ParenExpr:
+			x = y.X
+		default:
+			return nil
+		}
 	}
 }
 
