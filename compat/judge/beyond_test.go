@@ -1,12 +1,10 @@
 package judge_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/karpenter-aks/karpenter/compat/judge"
-	"github.com/karpenter-aks/karpenter/internal/audit"
-	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -36,23 +34,11 @@ func BenchmarkPlansBeyondLand(b *testing.B) {
 func beyond(t testing.TB, seed uint64, tally map[string]int) {
 	t.Helper()
 	w := worldgen.Beyond(seed)
-	plan := place.Decide(place.Input{World: w})
-	for _, f := range audit.Check(w, plan) {
-		t.Errorf("seed %d: the audit objects: %s", seed, f)
-	}
-	q, err := judge.Plan(w, plan, judge.First)
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	a, err := judge.Ask(t.Context(), q)
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	if len(a.Rejected) > 0 {
-		t.Errorf("seed %d: kube-scheduler refuses: %s", seed, a.Rejected[0])
-	}
-	tally["landed"] += a.Accepted
-	for _, x := range q.Placements {
+	name := fmt.Sprintf("seed %d", seed)
+	h := hear(t, hearing{name: name, world: w})
+	h.lands(t, name)
+	tally["landed"] += h.answer.Accepted
+	for _, x := range h.question.Placements {
 		if strings.HasPrefix(x.Pod.Name, "idle-") {
 			t.Errorf("seed %d: %s waits for nothing from us, and is planned for", seed, x.Pod)
 		}
@@ -61,7 +47,7 @@ func beyond(t testing.TB, seed uint64, tally map[string]int) {
 		}
 	}
 	bought := map[model.OfferingKey]int64{}
-	for _, b := range plan.Buy {
+	for _, b := range h.plan.Buy {
 		if k := b.Options[0].Key; k.CapacityType == model.Reserved {
 			bought[k]++
 			tally["reserved"]++

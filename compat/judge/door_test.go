@@ -19,7 +19,6 @@ import (
 
 	"github.com/karpenter-aks/karpenter/compat/judge"
 	"github.com/karpenter-aks/karpenter/compat/objects"
-	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
@@ -238,23 +237,10 @@ func TestWrittenPodsLand(t *testing.T) {
 	landed := 0
 	for seed := range uint64(worlds) {
 		x := rewrite(t, seed)
-		plan := place.Decide(place.Input{World: x.world})
-		for _, f := range audit.Check(x.world, plan) {
-			t.Errorf("seed %d: the audit objects: %s", seed, f)
-		}
-		q, err := judge.Plan(x.world, plan, judge.First)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		q.Written = x.pods
-		a, err := judge.Ask(t.Context(), q)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if len(a.Rejected) > 0 {
-			t.Errorf("seed %d: kube-scheduler refuses what we read otherwise: %s", seed, a.Rejected[0])
-		}
-		landed += a.Accepted
+		name := fmt.Sprintf("seed %d", seed)
+		h := hear(t, hearing{name: name, world: x.world, ask: func(q *judge.Question) { q.Written = x.pods }})
+		h.lands(t, name)
+		landed += h.answer.Accepted
 	}
 	if landed < 2*worlds {
 		t.Errorf("only %d pods were placed in %d worlds: there is little to judge", landed, worlds)

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/karpenter-aks/karpenter/compat/judge"
-	"github.com/karpenter-aks/karpenter/internal/audit"
-	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -22,22 +20,11 @@ func TestRealisticPlansLand(t *testing.T) {
 		{"upstream's mix", workload.World(workload.Steps(400), workload.Diverse(400, 7))},
 		{"wishes", workload.World(workload.Families(), workload.Wishes(200, 7))},
 	} {
-		plan := place.Decide(place.Input{World: c.w})
-		for _, f := range audit.Check(c.w, plan) {
-			t.Errorf("%s: the audit objects: %s", c.name, f)
-		}
-		q, err := judge.Plan(c.w, plan, judge.First)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		q.Orders = 2
-		a, err := judge.Ask(t.Context(), q)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		t.Logf("%s: %d pods land on %d machines", c.name, a.Accepted, len(q.Machines))
+		h := hear(t, hearing{name: c.name, world: c.w, ask: func(q *judge.Question) { q.Orders = 2 }})
+		a := h.answer
+		t.Logf("%s: %d pods land on %d machines", c.name, a.Accepted, len(h.question.Machines))
 		if a.Accepted != len(c.w.Pods) {
-			t.Errorf("%s: %d of %d pods land, %d are left; refused: %.600s", c.name, a.Accepted, len(c.w.Pods), len(plan.Left), a.Text())
+			t.Errorf("%s: %d of %d pods land, %d are left; refused: %.600s", c.name, a.Accepted, len(c.w.Pods), len(h.plan.Left), a.Text())
 		}
 	}
 }

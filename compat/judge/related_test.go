@@ -1,11 +1,9 @@
 package judge_test
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/karpenter-aks/karpenter/compat/judge"
-	"github.com/karpenter-aks/karpenter/internal/audit"
-	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 )
 
@@ -35,24 +33,11 @@ func BenchmarkRelatedPodsLand(b *testing.B) {
 
 func related(t testing.TB, seed uint64) int {
 	t.Helper()
-	w := worldgen.Related(seed)
-	plan := place.Decide(place.Input{World: w})
-	for _, f := range audit.Check(w, plan) {
-		t.Errorf("seed %d: the audit objects: %s", seed, f)
+	name := fmt.Sprintf("seed %d", seed)
+	h := hear(t, hearing{name: name, world: worldgen.Related(seed), choose: func(i, n int) int { return (i + int(seed)) % n }})
+	h.lands(t, name)
+	for _, l := range h.plan.Left {
+		t.Errorf("%s: left over: %s: %s", name, l.Pod, words(l))
 	}
-	for _, l := range plan.Left {
-		t.Errorf("seed %d: left over: %s: %s", seed, l.Pod, words(l))
-	}
-	q, err := judge.Plan(w, plan, func(i, n int) int { return (i + int(seed)) % n })
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	a, err := judge.Ask(t.Context(), q)
-	if err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
-	if len(a.Rejected) > 0 {
-		t.Errorf("seed %d: kube-scheduler refuses: %s", seed, a.Rejected[0])
-	}
-	return a.Accepted
+	return h.answer.Accepted
 }
