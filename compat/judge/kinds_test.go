@@ -232,7 +232,7 @@ func stored(t testing.TB, seed uint64) drawn {
 	for _, p := range w.Pods {
 		m.Apply(model.Change{Object: p})
 	}
-	w.Pods = m.Snapshot().Pods
+	w.Pods = m.Snapshot().Flat().Pods
 	out.world = w
 	return out
 }

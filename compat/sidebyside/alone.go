@@ -107,7 +107,7 @@ func fromPods() (string, error) {
 			}
 		}
 		mirror.Synced()
-		seen.Pods = mirror.Snapshot().Pods
+		seen.Pods = mirror.Snapshot().Flat().Pods
 	})
 	if err != nil {
 		return "", err

@@ -185,7 +185,7 @@ func (in *input) tell(o model.Object) { in.mirror.World.Apply(model.Change{Objec
 
 // world is the picture as the controller's mirror gives it. Budgets of scenarios name their pods themselves.
 func (in *input) world() model.World {
-	w := in.mirror.Snapshot()
+	w := in.mirror.Snapshot().Flat()
 	w.PDBs = slices.Clone(w.PDBs)
 	for i, b := range w.PDBs {
 		if own, ok := in.text.budgets[b.ObjectKey()]; ok && !b.HasSel {

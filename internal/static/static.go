@@ -179,25 +179,14 @@ func surplus(w model.World, live []model.Claim, n int) []string {
 	return out
 }
 
-// picture is the world by node.
+// picture is the world, and the pods that a disruption budget holds.
 type picture struct {
-	nodes map[string]model.Node  // by provider id
-	pods  map[string][]model.Pod // by node
-	held  map[model.PodKey]bool  // by a disruption budget
+	*model.Index
+	held map[model.PodKey]bool
 }
 
 func survey(w model.World) picture {
-	p := picture{nodes: map[string]model.Node{}, pods: map[string][]model.Pod{}, held: map[model.PodKey]bool{}}
-	for _, n := range w.Nodes {
-		if n.ProviderID != "" {
-			p.nodes[n.ProviderID] = n
-		}
-	}
-	for _, x := range w.Pods {
-		if x.Node != "" {
-			p.pods[x.Node] = append(p.pods[x.Node], x)
-		}
-	}
+	p := picture{Index: w.Indexed().Index, held: map[model.PodKey]bool{}}
 	for _, b := range w.PDBs {
 		for _, k := range b.Pods {
 			p.held[k] = p.held[k] || b.Allowed <= 0
@@ -210,19 +199,19 @@ func (p picture) weigh(c model.Claim) (stage int, cost float64) {
 	if c.ProviderID == "" {
 		return unlaunched, 0
 	}
-	n, joined := p.nodes[c.ProviderID]
-	if !joined {
+	n := p.NodeBy(c.ProviderID)
+	if n == nil {
 		return unjoined, 0
 	}
 	stage = empty
 	if !c.Is(model.Initialized) || n.Ready != model.True {
 		stage = unready
 	}
-	for _, x := range p.pods[n.Name] {
+	for _, x := range p.On(n.Name).Pods {
 		if !x.Reschedulable() {
 			continue
 		}
-		cost += price(x)
+		cost += price(*x)
 		stage = max(stage, occupied)
 		if x.DoNotDisrupt != "" || p.held[x.Key()] {
 			stage = protected

@@ -1,8 +1,6 @@
 package world
 
 import (
-	"maps"
-
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -55,11 +53,7 @@ func (w *World) apply(o model.Object, gone bool) bool {
 	case model.Daemon:
 		return update(&w.daemons, o, gone, w.follow)
 	case model.PDB:
-		changed := update(&w.budgets, o, gone, w.follow)
-		if changed {
-			w.moved[o.Namespace] = true
-		}
-		return changed
+		return update(&w.budgets, o, gone, w.follow)
 	case model.Attachment:
 		return update(&w.attachments, o, gone, w.follow)
 	case model.Namespace:
@@ -111,22 +105,49 @@ func (w *World) applyClaim(c model.Claim, gone bool) bool {
 	switch {
 	case !assumed:
 	case gone && !had, !gone && (c.UID == a.claim.UID || a.claim.UID == ""):
-		delete(w.assumed, c.Name)
+		w.assume(c.Name, nil)
 	}
 	_, still := w.assumed[c.Name]
 	return update(&w.claims, c, gone, w.follow) || assumed != still
 }
 
-// applyPod also remembers in which namespaces budgets must be resolved anew.
+// applyPod also notes what the pod is finished by.
 func (w *World) applyPod(p model.Pod, gone bool) bool {
 	if gone {
-		_, had := w.pods.drop(p)
-		w.moved[p.Namespace] = w.moved[p.Namespace] || had
+		old, had := w.pods.drop(p)
+		if had {
+			w.link(&old, false)
+		}
 		return had
 	}
 	old, had, changed := w.pods.put(p, w.follow)
-	if !had || changed && !maps.Equal(old.Labels, p.Labels) {
-		w.moved[p.Namespace] = true
+	if changed {
+		if had {
+			w.link(&old, false)
+		}
+		w.link(&p, true)
 	}
 	return changed
+}
+
+// link notes, or forgets, which node is nominated for the pod and which volume claims it uses.
+func (w *World) link(p *model.Pod, on bool) {
+	note := func(m map[string]map[model.PodKey]bool, at string) {
+		switch key := p.Key(); {
+		case !on:
+			if delete(m[at], key); len(m[at]) == 0 {
+				delete(m, at)
+			}
+		case m[at] == nil:
+			m[at] = map[model.PodKey]bool{key: true}
+		default:
+			m[at][key] = true
+		}
+	}
+	if node := p.Nominated + p.Promised; node != "" { // one of them is empty
+		note(w.nominated, node)
+	}
+	for _, name := range p.VolumeClaims {
+		note(w.mounted, model.VolumeClaim{Namespace: p.Namespace, Name: name}.ObjectKey())
+	}
 }

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -9,43 +11,68 @@ import (
 // revision names one template that a DaemonSet had.
 type revision struct{ namespace, name string }
 
-// asLive returns the daemons with the requests that live pods of the same revision have: of each resource the most that one of
+// crews counts the live pods of revisions by what they ask for.
+type crews map[revision]map[string]*crew
+
+// crew is live pods of one revision that ask for the same.
+type crew struct {
+	requests model.Resources
+	n        int
+}
+
+// count takes in a pod n times, and reports whether that adds something to ask for or takes it away.
+func (c crews) count(p *model.Pod, n int) bool {
+	if p == nil || p.Revision == "" || !p.DaemonSet || p.Terminal || p.Deleting() {
+		return false
+	}
+	at, r := revision{p.Namespace, p.Revision}, p.Requests
+	key := fmt.Sprint(r.CPU, r.Memory, r.Ephemeral, r.Pods, r.Extended)
+	if c[at] == nil {
+		c[at] = map[string]*crew{}
+	}
+	x := c[at][key]
+	if x == nil {
+		x = &crew{requests: r}
+		c[at][key] = x
+	}
+	was := x.n
+	if x.n += n; x.n == 0 {
+		if delete(c[at], key); len(c[at]) == 0 {
+			delete(c, at)
+		}
+	}
+	return was == 0 || x.n == 0
+}
+
+// resolveDaemons returns the daemons with the requests that live pods of the same revision have: of each resource the most that one of
 // them asks for, so that a new node is large enough whichever of them is the example. A template does not know what LimitRanges,
 // runtime classes, admission webhooks and vertical autoscalers make of its pods. They may ask for less than it, too. Where there is no such
-// pod, the template is all there is. Where a daemon goes stays the template's matter: its controller asks nothing else. The
-// daemons given are not changed. O(daemons + pods).
-func asLive(daemons []model.Daemon, pods []model.Pod) []model.Daemon {
-	at := make(map[revision]int, len(daemons))
-	for i := range daemons {
-		if p := &daemons[i].Pod; p.Revision != "" {
-			at[revision{daemons[i].Namespace, p.Revision}] = i
-		}
+// pod, the template is all there is. Where a daemon goes stays the template's matter: its controller asks nothing else. The list is the
+// last one as long as it says the same. O(edits), and O(daemons) when it changes.
+func (w *World) resolveDaemons(edits []model.Edit[model.Pod]) []model.Daemon {
+	changed := len(w.daemons.settle()) > 0
+	for _, e := range edits {
+		// Not one after the other: a pod of daemons that only became ready changes nothing.
+		in, out := w.live.count(e.New, 1), w.live.count(e.Old, -1)
+		changed = changed || in || out
 	}
-	if len(at) == 0 {
-		return daemons
+	if !changed {
+		return w.crewed
 	}
-	var out []model.Daemon
-	seen := make([]bool, len(daemons))
-	for i := range pods {
-		p := &pods[i]
-		if p.Revision == "" || !p.DaemonSet || p.Terminal || p.Deleting() {
+	w.crewed = slices.Clone(w.daemons.list())
+	for i := range w.crewed {
+		d := &w.crewed[i]
+		if d.Pod.Revision == "" {
 			continue
 		}
-		n, ok := at[revision{p.Namespace, p.Revision}]
-		if !ok {
-			continue
-		}
-		if out == nil {
-			out = slices.Clone(daemons)
-		}
-		if seen[n] {
-			out[n].Pod.Requests = out[n].Pod.Requests.Max(p.Requests)
-		} else {
-			out[n].Pod.Requests, seen[n] = p.Requests, true
+		crews := w.live[revision{d.Namespace, d.Pod.Revision}]
+		for n, key := range slices.Sorted(maps.Keys(crews)) {
+			if n == 0 {
+				d.Pod.Requests = crews[key].requests
+			} else {
+				d.Pod.Requests = d.Pod.Requests.Max(crews[key].requests)
+			}
 		}
 	}
-	if out == nil {
-		return daemons
-	}
-	return out
+	return w.crewed
 }

@@ -63,23 +63,26 @@ func (w *World) applyExtra(o model.Object, gone bool) bool {
 	return changed
 }
 
-// withReserved returns the pods and, in their places, those that stand for the room that buffers keep. O(pods) when there
-// are any of the latter, else O(1).
-func (w *World) withReserved(pods []model.Pod) []model.Pod {
-	if w.stale {
-		w.reserved, w.stale = buffer.Pods(w.buffers.list(), w.templates.list()), false
+// reserve says what changes among the pods that stand for the room that buffers keep. O(these pods) when a buffer or a template changed.
+func (w *World) reserve() []model.Edit[model.Pod] {
+	if !w.stale {
+		return nil
 	}
-	if len(w.reserved) == 0 {
-		return pods
+	old := make(map[model.PodKey]*model.Pod, len(w.reserved))
+	for i := range w.reserved {
+		old[w.reserved[i].Key()] = &w.reserved[i]
 	}
-	out := make([]model.Pod, 0, len(pods)+len(w.reserved))
-	for _, p := range w.reserved {
-		n, _ := slices.BinarySearchFunc(pods, p, func(a, b model.Pod) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-		})
-		out, pods = append(append(out, pods[:n]...), p), pods[n:]
+	w.reserved, w.stale = buffer.Pods(w.buffers.list(), w.templates.list()), false
+	var out []model.Edit[model.Pod]
+	for i := range w.reserved {
+		p := &w.reserved[i]
+		out = append(out, model.Edit[model.Pod]{Old: old[p.Key()], New: p})
+		delete(old, p.Key())
 	}
-	return append(out, pods...)
+	for _, p := range old {
+		out = append(out, model.Edit[model.Pod]{Old: p})
+	}
+	return out
 }
 
 // sight is the catalogues as overlays let them be seen.

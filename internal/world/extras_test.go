@@ -84,7 +84,7 @@ func TestReservedRoomStandsAmongThePods(t *testing.T) {
 	shape := model.Template{Kind: model.KindPodTemplate, Namespace: "b", Name: "chunk", Pod: model.Pod{Requests: model.Resources{CPU: 1000, Pods: 1}}}
 	tell(w, model.Buffer{Namespace: "b", Name: "spare", UID: "u", Template: "chunk", Replicas: &two}, shape)
 	names := func() (out []string) {
-		for _, p := range w.Snapshot().Pods {
+		for _, p := range w.Snapshot().Flat().Pods {
 			out = append(out, p.Key().String())
 		}
 		return out

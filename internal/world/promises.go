@@ -45,14 +45,23 @@ func (w *World) promise(old, c model.Claim, gone bool) {
 	}
 }
 
-// settlePromises finishes anew the nominated pods whose plan, or whose nominated node, came or went. O(pods) when any did.
+// settlePromises finishes anew the nominated pods whose plan, or whose nominated node, came or went. O(such pods).
 func (w *World) settlePromises() {
-	if len(w.movedNodes)+len(w.movedPods) > 0 {
-		w.pods.again(func(p model.Pod) bool {
-			name := p.Nominated + p.Promised // one of them is empty
-			return name != "" && (w.movedNodes[name] || w.movedPods[p.Key().String()])
-		})
-		clear(w.movedNodes)
-		clear(w.movedPods)
+	for node := range w.movedNodes {
+		w.finish(w.nominated[node])
+	}
+	for key := range w.movedPods {
+		if ns, name, ok := strings.Cut(key, "/"); ok {
+			w.pods.again(model.Pod{Namespace: ns, Name: name})
+		}
+	}
+	clear(w.movedNodes)
+	clear(w.movedPods)
+}
+
+// finish finishes the pods anew.
+func (w *World) finish(pods map[model.PodKey]bool) {
+	for key := range pods {
+		w.pods.again(model.Pod{Namespace: key.Namespace, Name: key.Name})
 	}
 }

@@ -31,20 +31,20 @@ func TestOurOwnNominationHidesNoPod(t *testing.T) {
 			put(w, o)
 			w.Snapshot()
 		}
-		p := w.Snapshot().Pods[0]
+		p := w.Snapshot().Flat().Pods[0]
 		if p.Provisionable() != tc.ours || (p.Promised == "n") != tc.ours || (p.Nominated == "n") == tc.ours {
 			t.Errorf("%s: nominated %q, promised %q, waits for us %v", name, p.Nominated, p.Promised, p.Provisionable())
 		}
 		w.Apply(model.Change{Object: model.Claim{Name: "c"}, Gone: true})
-		if p := w.Snapshot().Pods[0]; p.Promised != "" || p.Nominated != "n" {
+		if p := w.Snapshot().Flat().Pods[0]; p.Promised != "" || p.Nominated != "n" {
 			t.Errorf("%s: without the claim: nominated %q, promised %q", name, p.Nominated, p.Promised)
 		}
 		w.Apply(model.Change{Object: model.Node{Name: "n"}, Gone: true})
-		if p := w.Snapshot().Pods[0]; !p.Provisionable() || p.Promised != "n" {
+		if p := w.Snapshot().Flat().Pods[0]; !p.Provisionable() || p.Promised != "n" {
 			t.Errorf("%s: without the node: nominated %q, promised %q", name, p.Nominated, p.Promised)
 		}
 		put(w, model.Node{Name: "n", ProviderID: "vm"})
-		if p := w.Snapshot().Pods[0]; p.Provisionable() || p.Nominated != "n" {
+		if p := w.Snapshot().Flat().Pods[0]; p.Provisionable() || p.Nominated != "n" {
 			t.Errorf("%s: the node is back: nominated %q, promised %q", name, p.Nominated, p.Promised)
 		}
 	}

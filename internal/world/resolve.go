@@ -2,51 +2,71 @@ package world
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// resolveBudgets lists the budgets with the pods each covers. Only namespaces in which something moved are looked at.
-func (w *World) resolveBudgets(pods []model.Pod) []model.PDB {
-	budgets := w.budgets.list()
-	out := make([]model.PDB, 0, len(budgets))
-	next := make(map[model.PodKey]model.PDB, len(budgets))
-	for _, b := range budgets {
-		key := model.PodKey{Namespace: b.Namespace, Name: b.Name}
-		known, ok := w.resolved[key]
-		if ok && !w.moved[b.Namespace] {
-			b = known
-		} else {
-			b.Pods = covered(b, namespace(pods, b.Namespace))
-		}
-		next[key] = b
-		out = append(out, b)
+// manyEdits is how many pods of a namespace may change until its budgets are resolved from all of its pods: that is cheaper then.
+const manyEdits = 64
+
+// resolveBudgets lists the budgets with the pods each covers. O(budgets) when pods or budgets changed, and O(budgets of its namespace) for each pod.
+func (w *World) resolveBudgets(edits []model.Edit[model.Pod]) []model.PDB {
+	changed := w.budgets.settle()
+	if len(changed)+len(edits) == 0 {
+		return w.covering
 	}
-	w.resolved = next
-	clear(w.moved)
+	moved := map[string][]model.Edit[model.Pod]{}
+	for _, e := range edits {
+		if e.Old == nil || e.New == nil || !maps.Equal(e.Old.Labels, e.New.Labels) {
+			moved[e.Row().Namespace] = append(moved[e.Row().Namespace], e)
+		}
+	}
+	if len(changed)+len(moved) == 0 {
+		return w.covering
+	}
+	known := make(map[string]*model.PDB, len(w.covering))
+	for i := range w.covering {
+		known[w.covering[i].ObjectKey()] = &w.covering[i]
+	}
+	for _, e := range changed {
+		delete(known, e.Row().ObjectKey())
+	}
+	out := make([]model.PDB, 0, w.budgets.rows.Len())
+	for b := range w.budgets.rows.All() {
+		now, old := *b, known[b.ObjectKey()]
+		switch edits := moved[b.Namespace]; {
+		case old == nil || len(edits) > manyEdits:
+			now.Pods = w.covered(b)
+		default:
+			now.Pods = recovered(b, old.Pods, edits)
+		}
+		out = append(out, now)
+	}
+	w.covering = out
 	return out
 }
 
-// namespace cuts the pods of one namespace out of a list sorted by namespace and name.
-func namespace(pods []model.Pod, ns string) []model.Pod {
-	from, _ := slices.BinarySearchFunc(pods, ns, func(p model.Pod, ns string) int { return cmp.Compare(p.Namespace, ns) })
-	to := from
-	for to < len(pods) && pods[to].Namespace == ns {
-		to++
-	}
-	return pods[from:to]
-}
-
-// covered lists the keys of the pods that the budget's selector selects. No selector selects nothing; an empty one
-// everything (policy/v1).
-func covered(b model.PDB, pods []model.Pod) []model.PodKey {
+// selectorOf is nil when the budget covers nobody: no selector selects nothing, an empty one everything (policy/v1).
+func selectorOf(b *model.PDB) *model.Selector {
 	if !b.HasSel {
 		return nil
 	}
-	selector := &model.Selector{Requirements: b.Selector}
+	return &model.Selector{Requirements: b.Selector}
+}
+
+// covered lists the keys of the pods that the budget's selector selects.
+func (w *World) covered(b *model.PDB) []model.PodKey {
+	selector := selectorOf(b)
+	if selector == nil {
+		return nil
+	}
 	var out []model.PodKey
-	for _, p := range pods {
+	for p := range w.pods.rows.From(func(p *model.Pod) int { return cmp.Compare(p.Namespace, b.Namespace) }) {
+		if p.Namespace != b.Namespace {
+			break
+		}
 		if selector.Matches(p.Labels) {
 			out = append(out, p.Key())
 		}
@@ -54,34 +74,63 @@ func covered(b model.PDB, pods []model.Pod) []model.PodKey {
 	return out
 }
 
-// mount is a volume claim as used on one node.
-type mount struct{ node, namespace, claim string }
-
-// resolveAttachments says whose each attached volume is and which pods use it. O(pods + attachments), and only when there
-// are any.
-func (w *World) resolveAttachments(attachments []model.Attachment, pods []model.Pod) []model.Attachment {
-	if len(attachments) == 0 {
-		return attachments
-	}
-	users := map[mount][]model.PodKey{}
-	for _, p := range pods {
-		if p.Node == "" {
+// recovered is covered, when it was keys before the edits. The keys are not changed.
+func recovered(b *model.PDB, keys []model.PodKey, edits []model.Edit[model.Pod]) []model.PodKey {
+	selector, own := selectorOf(b), false
+	for _, e := range edits {
+		was, is := e.Old != nil && selector.Matches(e.Old.Labels), e.New != nil && selector.Matches(e.New.Labels)
+		if was == is {
 			continue
 		}
-		for _, c := range p.VolumeClaims {
-			m := mount{p.Node, p.Namespace, c}
-			users[m] = append(users[m], p.Key())
+		if !own {
+			keys, own = slices.Clone(keys), true
+		}
+		at, _ := slices.BinarySearchFunc(keys, e.Row().Key(), func(a, b model.PodKey) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+		if was {
+			keys = slices.Delete(keys, at, at+1)
+		} else {
+			keys = slices.Insert(keys, at, e.Row().Key())
 		}
 	}
-	out := slices.Clone(attachments)
-	for i, a := range out {
+	return keys
+}
+
+// resolveAttachments says whose each attached volume is and which pods use it. Looked at again are those on nodes where pods with claims
+// changed, and all when an attachment or a volume did.
+func (w *World) resolveAttachments(edits []model.Edit[model.Pod], volumes bool) []model.Attachment {
+	all := len(w.attachments.settle()) > 0 || volumes
+	nodes := map[string]bool{}
+	for _, e := range edits {
+		for _, p := range []*model.Pod{e.Old, e.New} {
+			if p != nil && p.Node != "" && len(p.VolumeClaims) > 0 {
+				nodes[p.Node] = true
+			}
+		}
+	}
+	if !all && (len(nodes) == 0 || len(w.attached) == 0) {
+		return w.attached
+	}
+	out := slices.Clone(w.attached)
+	if all {
+		out = slices.Clone(w.attachments.list())
+	}
+	for i := range out {
+		a := &out[i]
+		if !all && !nodes[a.Node] {
+			continue
+		}
 		if v, ok := w.volumes.get(model.PersistentVolume{Name: a.Volume}); ok {
 			a.ClaimNamespace, a.ClaimName = v.ClaimNamespace, v.ClaimName
 		}
-		if a.ClaimName != "" {
-			a.Pods = users[mount{a.Node, a.ClaimNamespace, a.ClaimName}]
+		a.Pods = nil
+		for _, p := range w.index.On(a.Node).Pods {
+			if a.ClaimName != "" && p.Namespace == a.ClaimNamespace && slices.Contains(p.VolumeClaims, a.ClaimName) {
+				a.Pods = append(a.Pods, p.Key())
+			}
 		}
-		out[i] = a
 	}
+	w.attached = out
 	return out
 }

@@ -101,23 +101,19 @@ func volumeID(v model.PersistentVolume) string {
 	return v.Driver + "/" + v.Handle
 }
 
-// settleVolumes finishes anew the pods whose claims stand for something else now. O(pods) when anything moved.
+// settleVolumes finishes anew the pods whose claims stand for something else now. O(such pods), and O(claims) when volumes or classes moved.
 func (w *World) settleVolumes() {
-	if len(w.movedClaims) == 0 && len(w.movedVolumes) == 0 && !w.movedClasses {
-		return
-	}
-	w.pods.again(func(p model.Pod) bool {
-		for _, name := range p.VolumeClaims {
-			like := model.VolumeClaim{Namespace: p.Namespace, Name: name}
-			if w.movedClasses || w.movedClaims[like.ObjectKey()] {
-				return true
-			}
-			if c, ok := w.volumeClaims.get(like); ok && w.movedVolumes[c.Volume] {
-				return true
+	if len(w.movedVolumes) > 0 || w.movedClasses {
+		w.volumeClaims.settle()
+		for c := range w.volumeClaims.rows.All() {
+			if w.movedClasses || w.movedVolumes[c.Volume] {
+				w.movedClaims[c.ObjectKey()] = true
 			}
 		}
-		return false
-	})
+	}
+	for claim := range w.movedClaims {
+		w.finish(w.mounted[claim])
+	}
 	clear(w.movedClaims)
 	clear(w.movedVolumes)
 	w.movedClasses = false
@@ -136,7 +132,9 @@ func (w *World) withLimits(n model.Node) model.Node {
 // settleLimits finishes anew the nodes whose drivers changed.
 func (w *World) settleLimits() {
 	if len(w.movedDrivers) > 0 {
-		w.nodes.again(func(n model.Node) bool { return w.movedDrivers[n.Name] })
+		for node := range w.movedDrivers {
+			w.nodes.again(model.Node{Name: node})
+		}
 		clear(w.movedDrivers)
 	}
 }

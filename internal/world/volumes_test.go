@@ -67,7 +67,7 @@ func TestVolumesOfAPod(t *testing.T) {
 				if tc.undecided {
 					want.Needs = []model.Why{model.WhyVolumes, model.WhyMatchFields}
 				}
-				if diff := cmp.Diff([]model.Pod{want}, w.Snapshot().Pods); diff != "" {
+				if diff := cmp.Diff([]model.Pod{want}, w.Snapshot().Flat().Pods); diff != "" {
 					t.Errorf("pod told early %v (-want +got):\n%s", early, diff)
 				}
 			}
@@ -86,7 +86,7 @@ func TestVolumesAreSortedAndCountedOnce(t *testing.T) {
 		model.PersistentVolume{Name: "v2", Driver: "disk", Handle: "same"},
 		model.Pod{Namespace: "d", Name: "p", VolumeClaims: []string{"a", "b", "c"}},
 	)
-	got := w.Snapshot().Pods[0]
+	got := w.Snapshot().Flat().Pods[0]
 	if diff := cmp.Diff([]model.Volume{{ID: "disk/same", Driver: "disk", Said: "claim d/b (volume v1)"}, {ID: "v9", Said: "claim d/a (volume v9)"}}, got.Volumes); diff != "" || got.Needs != nil {
 		t.Errorf("needs %v, volumes (-want +got):\n%s", got.Needs, diff)
 	}
@@ -101,11 +101,11 @@ func TestAPodFollowsItsVolume(t *testing.T) {
 	claim.Volume, claim.Bound = "pv", true
 	put(w, claim, model.PersistentVolume{Name: "pv", Driver: "disk", Handle: "h", Terms: inZone("eastus-1"), ClaimNamespace: "d", ClaimName: "data"})
 	after := w.Snapshot()
-	if before.Pods[0].Volumes[0].ID != "claim d/data" || after.Pods[0].Volumes[0].ID != "disk/h" {
-		t.Errorf("before %+v, after %+v", before.Pods[0].Volumes, after.Pods[0].Volumes)
+	if before.Flat().Pods[0].Volumes[0].ID != "claim d/data" || after.Flat().Pods[0].Volumes[0].ID != "disk/h" {
+		t.Errorf("before %+v, after %+v", before.Flat().Pods[0].Volumes, after.Flat().Pods[0].Volumes)
 	}
 	w.Apply(model.Change{Object: model.PersistentVolume{Name: "pv"}, Gone: true})
-	if p := w.Snapshot().Pods[0]; len(p.Volumes) != 0 || len(p.Needs) != 1 {
+	if p := w.Snapshot().Flat().Pods[0]; len(p.Volumes) != 0 || len(p.Needs) != 1 {
 		t.Errorf("the volume is gone, yet: %+v needs %v", p.Volumes, p.Needs)
 	}
 }

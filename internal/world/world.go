@@ -62,11 +62,21 @@ type World struct {
 	listedAt  time.Time
 	looks     map[string]glance // by instance id: single machines that were looked at since
 
-	// resolved holds the budgets with their pods as of the last picture; moved names the namespaces in which pods or
-	// budgets changed since.
-	resolved map[model.PodKey]model.PDB
-	moved    map[string]bool
+	// What the last picture shows of budgets, attachments and daemons, with what pods say about them, and live, from which the latter comes.
+	covering []model.PDB
+	attached []model.Attachment
+	crewed   []model.Daemon
+	live     crews
 
+	// shown is the claims of the last picture: known with those assumed. It is made anew when known is another list, or assumedAnew is set.
+	shown, known []model.Claim
+	assumedAnew  bool
+
+	// nominated and mounted are, per node and per volume claim, the pods that name it.
+	nominated, mounted map[string]map[model.PodKey]bool
+
+	// index is that of the last picture.
+	index *model.Index
 	// last is the picture to hand out as long as fresh is set.
 	last  model.World
 	fresh bool
@@ -114,9 +124,12 @@ func New() *World {
 		extras:   newExtras(),
 		assumed:  map[string]assumption{},
 		catalogs: map[model.ClassRef]model.Catalog{},
-		resolved: map[model.PodKey]model.PDB{},
-		moved:    map[string]bool{},
-		watchers: map[uint64]chan struct{}{},
+		live:     crews{},
+
+		nominated: map[string]map[model.PodKey]bool{},
+		mounted:   map[string]map[model.PodKey]bool{},
+		index:     model.NewIndex(),
+		watchers:  map[uint64]chan struct{}{},
 	}
 	w.pods.finish = func(p model.Pod) model.Pod { return w.withPromise(w.withVolumes(p)) }
 	w.nodes.finish = w.withLimits
@@ -151,7 +164,7 @@ func (w *World) Synced() {
 	}
 	for name, a := range w.assumed {
 		if a.follow < w.follow {
-			delete(w.assumed, name) // it was made before this list was read, and is not in it
+			w.assume(name, nil) // it was made before this list was read, and is not in it
 		}
 	}
 	w.synced = true
@@ -168,7 +181,7 @@ func (w *World) AssumeClaim(c model.Claim) {
 	if r, ok := w.claims.get(c); ok && r.UID == c.UID {
 		return
 	}
-	w.assumed[c.Name] = assumption{claim: c, follow: w.follow, until: time.Now().Add(AssumeLimit)}
+	w.assume(c.Name, &assumption{claim: c, follow: w.follow, until: time.Now().Add(AssumeLimit)})
 	w.changed()
 }
 
@@ -177,7 +190,7 @@ func (w *World) ForgetClaim(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.assumed[name]; ok {
-		delete(w.assumed, name)
+		w.assume(name, nil)
 		w.changed()
 	}
 }
@@ -240,9 +253,18 @@ func (w *World) changed() {
 	}
 }
 
-// Snapshot returns the picture as it is now. Nobody may change it. It is O(1) when nothing changed since the last call;
-// otherwise the lists that changed are built anew, O(objects of those kinds), and budgets are resolved in the
-// namespaces where pods or budgets changed.
+// assume sets or, with nil, drops an assumption.
+func (w *World) assume(name string, a *assumption) {
+	if w.assumedAnew = true; a == nil {
+		delete(w.assumed, name)
+	} else {
+		w.assumed[name] = *a
+	}
+}
+
+// Snapshot returns the picture as it is now. Nobody may change it. It is O(1) when nothing changed since the last call. Otherwise it costs what
+// changed: the next picture shares with the last all pods but those that changed. Other lists are built anew, O(objects of that kind),
+// when one of them did.
 func (w *World) Snapshot() model.World {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,17 +275,23 @@ func (w *World) Snapshot() model.World {
 	w.settleVolumes()
 	w.settleLimits()
 	w.settlePromises()
-	pods, pools := w.pods.list(), w.pools.list()
+	volumes := len(w.volumes.settle()) > 0
+	pools, nodes, claims := w.pools.list(), w.nodes.list(), w.claimsWithAssumed()
+	edits := w.pods.settle()
+	w.index = w.index.Next(nodes, claims, together(edits, w.reserve()))
+	if len(w.reserved) == 0 {
+		w.pods.rows = w.index.All() // the same, and once in memory
+	}
 	catalogs, ofPools := w.seen(pools)
 	w.last = model.World{
 		Pools:         pools,
 		Classes:       w.classes.list(),
-		Claims:        w.claimsWithAssumed(),
-		Nodes:         w.nodes.list(),
-		Pods:          w.withReserved(pods),
-		Daemons:       asLive(w.daemons.list(), pods),
-		PDBs:          w.resolveBudgets(pods),
-		Attachments:   w.resolveAttachments(w.attachments.list(), pods),
+		Claims:        claims,
+		Nodes:         nodes,
+		Index:         w.index,
+		Daemons:       w.resolveDaemons(edits),
+		PDBs:          w.resolveBudgets(edits),
+		Attachments:   w.resolveAttachments(edits, volumes),
 		Namespaces:    w.namespaces.list(),
 		Overlays:      w.overlays.list(),
 		Buffers:       w.buffers.list(),
@@ -274,7 +302,6 @@ func (w *World) Snapshot() model.World {
 		Instances:     w.instances,
 		InstancesSeen: !w.listedAt.IsZero(),
 	}
-	w.last = w.last.Indexed()
 	w.fresh = true
 	return w.last
 }
@@ -282,7 +309,7 @@ func (w *World) Snapshot() model.World {
 func (w *World) expireAssumptions(now time.Time) {
 	for name, a := range w.assumed {
 		if now.After(a.until) {
-			delete(w.assumed, name)
+			w.assume(name, nil)
 			w.fresh = false
 		}
 	}
@@ -292,7 +319,11 @@ func (w *World) expireAssumptions(now time.Time) {
 func (w *World) claimsWithAssumed() []model.Claim {
 	claims := w.claims.list()
 	if len(w.assumed) == 0 {
+		w.shown, w.known, w.assumedAnew = claims, claims, false
 		return claims
+	}
+	if !w.assumedAnew && len(claims) == len(w.known) && (len(claims) == 0 || &claims[0] == &w.known[0]) {
+		return w.shown
 	}
 	out := make([]model.Claim, 0, len(claims)+len(w.assumed))
 	for _, c := range claims {
@@ -304,5 +335,16 @@ func (w *World) claimsWithAssumed() []model.Claim {
 		out = append(out, a.claim)
 	}
 	slices.SortFunc(out, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
+	w.shown, w.known, w.assumedAnew = out, claims, false
+	return out
+}
+
+// together sorts edits of pods and of pods that stand for room; nobody is among both.
+func together(a, b []model.Edit[model.Pod]) []model.Edit[model.Pod] {
+	if len(b) == 0 {
+		return a
+	}
+	out := slices.Concat(a, b)
+	slices.SortFunc(out, func(x, y model.Edit[model.Pod]) int { return model.ComparePods(x.Row(), y.Row()) })
 	return out
 }

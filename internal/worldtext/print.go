@@ -15,6 +15,7 @@ import (
 // Print writes w as lines that Parse reads back: everything that decides where pods go, exactly. What does not is lost: conditions'
 // texts, instances, budgets of pools, overlays and buffers as objects (their effects are in the types and pods).
 func Print(w model.World) string {
+	w = w.Flat()
 	var b strings.Builder
 	for _, c := range w.Classes {
 		l := newLine("class", c.Ref.Name)

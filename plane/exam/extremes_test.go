@@ -195,7 +195,7 @@ func TestNoObjectThatTheAPIServerTakesBlindsTheController(t *testing.T) {
 	s, w := newStore(t, cfg), world.New()
 	follow(t, s, w)
 	await(t, "the first lists", func(context.Context) bool { return w.IsSynced() })
-	got := w.Snapshot()
+	got := w.Snapshot().Flat()
 	if told := len(got.Pools) + len(got.Claims) + len(got.Classes) + len(got.Overlays) + len(got.Buffers) + len(got.Pods); told != len(accepted) {
 		t.Errorf("%d objects were taken, %d are seen", len(accepted), told)
 	}

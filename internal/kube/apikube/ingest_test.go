@@ -114,9 +114,9 @@ func TestAPodInTheMirrorIsSmall(t *testing.T) {
 	const shapes, floor = 500, 800
 	before := liveHeap()
 	w, picture := ingest(t, shapes)
-	perPod := float64(liveHeap()-before) / float64(len(picture.Pods))
-	if len(picture.Pods) != shapes*podsPerShape {
-		t.Fatalf("%d pods, want %d", len(picture.Pods), shapes*podsPerShape)
+	perPod := float64(liveHeap()-before) / float64(picture.Index.All().Len())
+	if picture.Index.All().Len() != shapes*podsPerShape {
+		t.Fatalf("%d pods, want %d", picture.Index.All().Len(), shapes*podsPerShape)
 	}
 	t.Logf("%.0f bytes a pod", perPod)
 	if perPod > floor {
@@ -147,7 +147,7 @@ func BenchmarkIngest(b *testing.B) {
 	for b.Loop() {
 		w, picture = ingest(b, shapes)
 	}
-	pods := float64(len(picture.Pods))
+	pods := float64(picture.Index.All().Len())
 	b.ReportMetric(float64(liveHeap()-before)/1e6, "MB-live")
 	b.ReportMetric(float64(liveHeap()-before)/pods, "B/pod")
 	b.ReportMetric(pods*float64(b.N)/b.Elapsed().Seconds(), "pods/s")
@@ -157,7 +157,7 @@ func BenchmarkIngest(b *testing.B) {
 // BenchmarkPicture takes a picture of 150,000 pods after one of them changed.
 func BenchmarkPicture(b *testing.B) {
 	w, picture := ingest(b, 5000)
-	p := picture.Pods[len(picture.Pods)/2]
+	p := picture.Flat().Pods[picture.Index.All().Len()/2]
 	for b.Loop() {
 		p.PodReady = !p.PodReady
 		w.Apply(model.Change{Object: p})
