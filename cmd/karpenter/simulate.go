@@ -28,6 +28,7 @@ type simulateFlags struct {
 	networkPlugin, networkMode string
 	memoryOverhead             float64
 	without                    []string
+	accept                     int
 }
 
 func (f *simulateFlags) register(cmd *cobra.Command) {
@@ -46,7 +47,7 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 // answer reads the world and decides.
 func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
 	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences),
-		MinValues: place.MinValues(f.minValues), Without: f.without}
+		MinValues: place.MinValues(f.minValues), Without: f.without, Accept: f.accept}
 	var errs []error
 	for _, name := range names {
 		file, err := readInput(stdin, name, maxInput)
@@ -130,6 +131,7 @@ func readInput(stdin io.Reader, name string, most int64) (simulate.File, error) 
 func simulateCommand() *cobra.Command {
 	var f simulateFlags
 	var output string
+	var trace bool
 	cmd := &cobra.Command{
 		Use:   "simulate FILE...",
 		Short: "Say what would be bought for the pods in a dump or a scenario, and why not",
@@ -150,11 +152,20 @@ make one world; an object in a later file takes the place of its namesake in an 
 			if err := oneOfFlag("output", output, "text", "wide", "json"); err != nil {
 				return err
 			}
+			if trace && output == "json" {
+				return errors.New("--trace is text: leave it out, or -o json")
+			}
+			if f.accept < 0 {
+				return fmt.Errorf("--trace-upto: %d is no line of a trace; they begin with 1", f.accept)
+			}
 			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), args)
 			if err != nil {
 				return err
 			}
 			text := []byte(a.Text(output == "wide"))
+			if trace {
+				text = append(text, a.Trace()...)
+			}
 			if output == "json" {
 				if text, err = a.JSON(); err != nil {
 					return err
@@ -165,6 +176,8 @@ make one world; an object in a later file takes the place of its namesake in an 
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&trace, "trace", false, "also list the decisions on the way to the plan, and what each changed")
+	cmd.Flags().IntVar(&f.accept, "trace-upto", 0, "show the plan as it was at this line of the trace")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, wide (nothing cut short) or json")
 	return cmd
 }

@@ -9,16 +9,16 @@ import (
 // Mechanism names one part of the search, to leave it out.
 type Mechanism = portfolio.Mechanism
 
-// The mechanisms of seating pods, and of deciding again.
-const (
-	lessonsAhead  Mechanism = "attempts: who was left goes first"
-	lessonsGuests Mechanism = "attempts: guests of who they look for"
-	varyOne       Mechanism = "vary one thing"
-)
-
-// Mechanisms lists all, those of packing first.
+// Mechanisms lists all: those of packing, then repairs and savings of the search.
 func Mechanisms() []Mechanism {
-	return append(portfolio.Mechanisms(), lessonsAhead, lessonsGuests, varyOne)
+	out := portfolio.Mechanisms()
+	for _, r := range repairs() {
+		out = append(out, r.name)
+	}
+	for _, s := range savings() {
+		out = append(out, s.name)
+	}
+	return out
 }
 
 // uses reports whether the mechanism is used.

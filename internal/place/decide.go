@@ -30,14 +30,15 @@ func Decide(in Input) Plan {
 
 // decide decides about the pods, with and without their wishes.
 func decide(in Input, list []*model.Pod) Plan {
-	plain := attempt(in, list, false, lessons{})
-	if in.Preferences == Ignore || !wished(in.World, list) || in.exhausted() {
+	plain := search(in, list, false, choices{})
+	if in.Preferences == Ignore || !wished(in.World, list) || in.exhausted() || plain.accepted() {
 		return plain.steered()
 	}
-	known := plain.lessons.clone()
+	in.Accept = 0
+	known := plain.choices.clone()
 	known.caps = nil // with wishes granted others find other places
-	if d := attempt(in, list, true, known); d.worthIt(plain) {
-		return d.steered()
+	if d := search(in, list, true, known); d.worthIt(plain) {
+		return d.tell(plain, "preferences are granted").steered()
 	}
 	return plain.steered()
 }
@@ -139,9 +140,8 @@ type decision struct {
 	undo    *undo        // nil when nothing is taken back
 	steps   int
 	most    int
-	// lessons are what this attempt knows, next what the one after it will.
-	lessons
-	next lessons
+	// choices are what the search varies.
+	choices
 	// promising lists the slots that were bought for some pods.
 	promising []int32
 	// held are planned pods whose turn has not come, broken those that lost their place.

@@ -4,36 +4,6 @@ import (
 	"slices"
 )
 
-// Pods that others want to be near are seated where they are cheapest, and who looks for them may not be able to go there: too large, another
-// zone, a taint. Groups that so were left alone in one attempt are guests in the next: whoever they look for is seated where they can come too.
-
-// lonesome notes groups of which pods are left over that look for pods of other groups, and reports whether it knew of some not.
-func (d *decision) lonesome() bool {
-	learnt := false
-	for _, g := range d.groups {
-		if g.why != "" || g.unseated() == 0 || len(g.near.terms) == 0 || d.alone[g.key] {
-			continue
-		}
-		for _, o := range d.leaders(g) {
-			remember(&d.next.alone, g.key, true)
-			learnt = true
-			d.expect(o)
-		}
-	}
-	return learnt
-}
-
-// expect has those come as guests, too, that are looked for by guests and look for others themselves: only together can they go where all can.
-func (d *decision) expect(g *group) {
-	if len(g.near.terms) == 0 || d.next.alone[g.key] {
-		return
-	}
-	for _, o := range d.leaders(g) {
-		remember(&d.next.alone, g.key, true)
-		d.expect(o)
-	}
-}
-
 // agree has guests that must share a machine with those whom they look for tell places apart by the same keys: what one may not have under a key, the
 // other may not either.
 func (d *decision) agree() {

@@ -25,6 +25,9 @@ type Input struct {
 	// MaxOptions bounds how many offerings a claim may choose from; 0 = DefaultMaxOptions.
 	MaxOptions int
 
+	// Accept ends the search when it has accepted so many decisions, the first included; 0 = never. The plan is then that
+	// of the line with this number in the trace of the whole search.
+	Accept int
 	// Without leaves mechanisms out, to measure them; empty in every plan that is meant.
 	Without []Mechanism
 
@@ -45,8 +48,17 @@ type Plan struct {
 	Left []Leftover
 	// Cut is set when the work limit ended the search early; the plan is sound but may be dearer than it could be.
 	Cut bool
+	// Trace lists the decisions that the search accepted, one after the other; the last is the plan.
+	Trace []Accepted
 	// Price is the sum over Buy of each purchase's cheapest option.
 	Price model.Price
+}
+
+// Accepted is a decision that was better than the one before.
+type Accepted struct {
+	Change         string // what was done otherwise, and for whom; "" for the first
+	Price          model.Price
+	Machines, Left int
 }
 
 // Purchase is one machine to buy. Machines that are alike share the lists of Options and Requirements: they are only read.

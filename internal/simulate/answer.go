@@ -83,7 +83,8 @@ func ask(engine func(place.Input) place.Plan, q Question) (a Answer, err error) 
 		}
 	}()
 	w := q.World
-	a = Answer{World: w, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues}), HoldsPlan: q.Refused != nil}
+	a = Answer{World: w, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues, Accept: q.Accept}),
+		HoldsPlan: q.Refused != nil}
 	if a.HoldsPlan {
 		a.Refused = audit.Check(w, *q.Refused)
 	}

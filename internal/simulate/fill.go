@@ -43,6 +43,8 @@ type Options struct {
 	Preferences place.Preferences
 	// MinValues says whether minValues of pools are a must; "" means what the scenario says, else place.Strict.
 	MinValues place.MinValues
+	// Accept ends the search for a better plan after so many steps of its trace; 0 = never.
+	Accept int
 	// Without names nodes to do without: what if they left?
 	Without []string
 	// Locations are the regions that Offerings knows.
@@ -59,6 +61,7 @@ type Question struct {
 	Notes       []string // what was assumed, for people
 	Preferences place.Preferences
 	MinValues   place.MinValues
+	Accept      int
 	// Refused is a plan that the files hold because a controller refused it; nil = none.
 	Refused *place.Plan
 }
@@ -69,7 +72,7 @@ func Read(ctx context.Context, o Options) (Question, error) {
 	if err != nil {
 		return Question{}, err
 	}
-	q := Question{Refused: in.text.refused}
+	q := Question{Refused: in.text.refused, Accept: o.Accept}
 	if q.World, err = in.fill(ctx, o); err != nil {
 		return Question{}, err
 	}

@@ -57,6 +57,20 @@ func (a Answer) Text(wide bool) string {
 	return printable(b.String())
 }
 
+// Trace prints, for people, the decisions that the search accepted one after the other.
+func (a Answer) Trace() string {
+	var b strings.Builder
+	b.WriteString("trace\n")
+	for i, t := range a.Plan.Trace {
+		what := t.Change
+		if i == 0 {
+			what = "the first decision"
+		}
+		fmt.Fprintf(&b, "%4d  %s, %s, %d left  %s\n", i+1, t.Price, count(t.Machines, "machine"), t.Left, what)
+	}
+	return printable(b.String())
+}
+
 // alike are purchases of one offering for one pool.
 type alike struct {
 	first    place.Purchase
