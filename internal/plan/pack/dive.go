@@ -6,16 +6,23 @@ import (
 )
 
 const (
-	diveRounds = 12   // of column generation for what is left
+	diveRounds = 2    // of column generation for what is left
 	nearlyOne  = 0.75 // fractions above it are rounded up together
+	narrower   = 0.7  // with so few of the items left, the program is set up anew
 )
 
-// dive turns the solution into whole bins: what it buys whole is bought, the best fractions are rounded up, and the program is solved again for
-// what is left, with new patterns for it.
-func (p *packer) dive(m *master, out *Packing) {
+// dive packs what is left: what the program buys whole is bought, the best fractions are rounded up, and the program is solved again for what is
+// left then, with new patterns for it. With too little work, something stays left.
+func (p *packer) dive(out *Packing) {
 	left := out.Left
+	var m *master
 	for p.steps > 0 {
-		m.less(left)
+		if m == nil || float64(kinds(left)) < narrower*float64(m.n) {
+			m = p.newMaster(left)
+			m.solve()
+		} else {
+			m.less(left)
+		}
 		bought := false
 		for row, c := range m.basis {
 			if n := int(m.x[row] + 1e-6); c >= m.n && n > 0 {
@@ -28,7 +35,6 @@ func (p *packer) dive(m *master, out *Packing) {
 		if !slices.ContainsFunc(m.items, func(g int) bool { return left[g] > 0 }) {
 			break
 		}
-		m.best, m.bound = nil, 0
 		m.generate(left, diveRounds)
 		order := make([]int, 0, m.n)
 		for row, c := range m.basis {
@@ -52,9 +58,25 @@ func (p *packer) dive(m *master, out *Packing) {
 		}
 	}
 	p.rightsize(out)
-	for i := range out.Patterns {
-		out.Price += p.in.Bins[out.Patterns[i].Bin].Price * int64(out.Patterns[i].Times)
+	out.Price = p.paid(out.Patterns)
+}
+
+// kinds is of how many items some are left.
+func kinds(left []int) int {
+	some := 0
+	for _, n := range left {
+		some += min(n, 1)
 	}
+	return some
+}
+
+// paid is what patterns cost.
+func (p *packer) paid(patterns []Pattern) int64 {
+	sum := int64(0)
+	for _, x := range patterns {
+		sum += p.in.Bins[x.Bin].Price * int64(x.Times)
+	}
+	return sum
 }
 
 // buy buys a column up to so many times, as long as there is enough of each item left. It returns how often.
@@ -86,7 +108,7 @@ func (p *packer) trimmed(m *master, out *Packing, order []int) bool {
 			continue
 		}
 		b := &p.bins[slices.IndexFunc(p.bins, func(b bin) bool { return b.at == c.bin })]
-		if p.fill(b, m.worth, out.Left, nodesFirst, 0); p.bestValue > p.sum(x.loads, m.worth) {
+		if p.fill(b, m.worth, out.Left, search{nodesFirst, 0, true}); p.bestValue > p.sum(x.loads, m.worth) {
 			x.loads = slices.Clone(p.best)
 		}
 		slices.SortFunc(x.loads, func(a, b Load) int { return a.Item - b.Item })

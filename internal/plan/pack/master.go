@@ -16,10 +16,10 @@ type master struct {
 	inv   []float64 // n × n
 	x     []float64 // per row
 	worth []float64 // per item: its price
-	best  []float64 // worth that was shown to be valid
-	bound float64
+	sell  []float64 // per row: what one more than is needed is sold for
+	width []float64 // per row: see box
 	dir   []float64
-	known map[string]bool
+	alone []float64 // per row: the least that one costs where a bin has nothing else
 }
 
 // column is a pattern.
@@ -32,43 +32,70 @@ type column struct {
 // pivotal: what enters must take away so much of the most that it takes away anywhere.
 const pivotal = 1e-7
 
-// newMaster begins with items that are bought one by one, and bins that hold as many as fit of one item, where that costs least.
-func (p *packer) newMaster() *master {
-	m := &master{p: p, row: make([]int, len(p.in.Items)), worth: make([]float64, len(p.in.Items)), known: map[string]bool{}}
-	alone := make([]column, len(p.in.Items))
+// singles finds, per item, the bin in which one costs least when it holds nothing else.
+func (p *packer) singles() {
+	p.alone = make([]column, len(p.in.Items))
 	for i := range p.bins {
 		b := &p.bins[i]
 		for _, g := range b.items {
-			copy(p.room, p.in.Bins[b.at].Room)
-			clear(p.counts)
-			for k := range p.limits {
-				p.limits[k] = math.MaxInt32
-			}
+			p.empty(b)
 			n := min(p.times(g, p.in.Items[g].Count), p.bears(g))
-			if n > 0 && (alone[g].loads == nil || b.price/float64(n) < alone[g].price/float64(alone[g].loads[0].N)) {
-				alone[g] = column{b.at, b.price, []Load{{g, n}}}
+			if a := p.alone[g]; n > 0 && (a.loads == nil || b.price/float64(n) < a.price/float64(a.loads[0].N)) {
+				p.alone[g] = column{b.at, b.price, []Load{{g, n}}}
 			}
 		}
 		p.steps -= len(b.items)
 	}
+	for g, c := range p.alone {
+		if c.loads != nil {
+			p.left[g] = p.in.Items[g].Count
+			p.pool = append(p.pool, c)
+		}
+	}
+}
+
+// newMaster begins with items that are bought one by one, for those that are left, and with the patterns known so far.
+func (p *packer) newMaster(left []int) *master {
+	m := &master{p: p, row: make([]int, len(p.in.Items)), worth: make([]float64, len(p.in.Items))}
 	for g := range p.in.Items {
-		m.row[g] = -1
-		if alone[g].loads == nil {
+		if m.row[g] = -1; left[g] == 0 || p.alone[g].loads == nil {
 			continue
 		}
 		m.row[g] = len(m.items)
 		m.items = append(m.items, g)
-		m.cols = append(m.cols, column{-1, 2 * alone[g].price, []Load{{g, 1}}})
-		p.left[g] = p.in.Items[g].Count
+		m.alone = append(m.alone, p.alone[g].price)
+		m.cols = append(m.cols, column{-1, 2 * p.alone[g].price, []Load{{g, 1}}})
 	}
-	for _, g := range m.items {
-		m.add(alone[g])
+	for _, c := range p.pool {
+		if slices.ContainsFunc(c.loads, func(l Load) bool { return l.N > left[l.Item] }) {
+			var some []Load
+			for _, l := range c.loads {
+				if n := min(l.N, left[l.Item]); n > 0 {
+					some = append(some, Load{l.Item, n})
+				}
+			}
+			if len(some) == 0 {
+				continue
+			}
+			c.loads = some
+		}
+		m.cols = append(m.cols, c)
 	}
+	p.steps -= len(p.pool)
 	m.n = len(m.items)
-	m.x, m.dir, m.basis = make([]float64, m.n), make([]float64, m.n), make([]int, m.n)
+	m.x, m.dir, m.sell, m.basis = make([]float64, m.n), make([]float64, m.n), make([]float64, m.n), make([]int, m.n)
 	m.inv = make([]float64, m.n*m.n)
-	m.reset(p.left)
+	m.reset(left)
 	return m
+}
+
+// add adds a column.
+func (m *master) add(c column) {
+	slices.SortFunc(c.loads, func(a, b Load) int { return a.Item - b.Item })
+	m.cols = append(m.cols, c)
+	if len(m.p.pool) < maxPool {
+		m.p.pool = append(m.p.pool, c)
+	}
 }
 
 // reset begins anew with single items, so many of each.
@@ -82,30 +109,22 @@ func (m *master) reset(left []int) {
 	m.reprice()
 }
 
-// add adds a column unless it is there, and reports whether it was new.
-func (m *master) add(c column) bool {
-	slices.SortFunc(c.loads, func(a, b Load) int { return a.Item - b.Item })
-	text := make([]byte, 0, 8+6*len(c.loads))
-	text = append(text, byte(c.bin), byte(c.bin>>8), byte(c.bin>>16))
-	for _, l := range c.loads {
-		text = append(text, byte(l.Item), byte(l.Item>>8), byte(l.Item>>16), byte(l.N), byte(l.N>>8), byte(l.N>>16))
+// price is what one of a column costs, or, for -1-i, one more than is needed of the item in row i.
+func (m *master) price(b int) float64 {
+	if b < 0 {
+		return -m.sell[-1-b]
 	}
-	if m.known[string(text)] {
-		return false
-	}
-	m.known[string(text)] = true
-	m.cols = append(m.cols, c)
-	return true
+	return m.cols[b].price
 }
 
 // reprice works out what items cost from the basis.
 func (m *master) reprice() {
 	clear(m.worth)
 	for i, b := range m.basis {
-		if b < 0 {
+		price := m.price(b)
+		if price == 0 {
 			continue
 		}
-		price := m.cols[b].price
 		for j, v := range m.inv[i*m.n : (i+1)*m.n] {
 			if v != 0 {
 				m.worth[m.items[j]] += price * v
@@ -115,13 +134,9 @@ func (m *master) reprice() {
 	m.p.steps -= m.n * m.n / 64
 }
 
-// gain is what one of a column saves, as a part of its price. An item that is worth less than nothing may be left out of it.
+// gain is what one of a column saves, as a part of its price.
 func (m *master) gain(c *column) float64 {
-	v := 0.0
-	for _, l := range c.loads {
-		v += float64(l.N) * m.worth[l.Item]
-	}
-	return v/c.price - 1
+	return m.p.sum(c.loads, m.worth)/c.price - 1
 }
 
 // solve makes the best of the columns that are there: covering, so that rows may be covered too much.
@@ -139,7 +154,7 @@ func (m *master) solve() {
 		m.p.steps -= len(m.cols) / 8
 		found := most > 1e-7
 		for i, g := range m.items {
-			if v := -m.worth[g] / m.cols[i].price; v > most {
+			if v := (m.sell[i] - m.worth[g]) / m.cols[i].price; v > most {
 				in, most, found = -1-i, v, true
 			}
 		}
@@ -191,13 +206,9 @@ func (m *master) direct(in int) {
 // reduced is what one more of a column costs beyond what it gives.
 func (m *master) reduced(in int) float64 {
 	if in < 0 {
-		return m.worth[m.items[-1-in]]
+		return m.worth[m.items[-1-in]] - m.sell[-1-in]
 	}
-	v := m.cols[in].price
-	for _, l := range m.cols[in].loads {
-		v -= m.worth[l.Item] * float64(l.N)
-	}
-	return v
+	return m.cols[in].price - m.p.sum(m.cols[in].loads, m.worth)
 }
 
 // pivot lets a column take the place of what a row buys.
@@ -311,9 +322,7 @@ func (m *master) covers(left []int) bool {
 func (m *master) value() float64 {
 	sum := 0.0
 	for i, b := range m.basis {
-		if b >= 0 {
-			sum += m.x[i] * m.cols[b].price
-		}
+		sum += m.x[i] * m.price(b)
 	}
 	return sum
 }

@@ -217,3 +217,30 @@ func TestFullBinsAreFound(t *testing.T) {
 		t.Errorf("packed for %d, known is %d", sum, best)
 	}
 }
+
+// TestMoreStepsAreNeverDearer: work goes the same way however much of it there is; and what is known already is never made dearer.
+func TestMoreStepsAreNeverDearer(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	cheaper := 0
+	for i := range 6 {
+		in := drawn(r, 40, 12)
+		last := Packing{}
+		for in.Steps = 300_000; in.Steps <= 4_800_000; in.Steps *= 2 {
+			out := Pack(in)
+			if missing(last.Left) == missing(out.Left) && last.Patterns != nil && out.Price > last.Price || last.Patterns != nil && missing(out.Left) > missing(last.Left) {
+				t.Fatalf("question %d: %d for %d steps, %d for half as many", i, out.Price, in.Steps, last.Price)
+			}
+			if out.Price < last.Price {
+				cheaper++
+			}
+			last = out
+		}
+		in.Start, in.Steps = last.Patterns, 400_000
+		if out := Pack(in); out.Price > last.Price || missing(out.Left) > missing(last.Left) {
+			t.Errorf("question %d: %d, though %d was known", i, out.Price, last.Price)
+		}
+	}
+	if cheaper == 0 {
+		t.Error("more steps never helped: nothing was asked")
+	}
+}

@@ -7,35 +7,121 @@ import (
 )
 
 const (
-	maxRounds  = 300
-	nodesFirst = 40   // of branch and bound per bin while loads that help are easily found
-	nodesLast  = 3000 // and then
-	smooth     = 0.3  // how far prices stay near the best ones known, so that they do not jump about
-	moreLoads  = 8    // loads taken from one bin in one round, of other items each
-	// The program is left as it is when so many rounds made it cheaper by less than a part.
-	patience = 10
-	// diveShare per cent of the work are kept for the dive.
-	diveShare = 40
-	slow      = 1e-3
+	maxRounds  = 400   // of one stage
+	nodesFirst = 50    // of branch and bound per bin
+	nodesLast  = 25600 // and where that finds nothing, though there may be something
+	smooth     = 0.3   // how far prices stay near the best ones known, so that they do not jump about
+	moreLoads  = 8     // loads taken from one bin in one round, of other items each
+	// The program is left as it is for now when so many rounds made it cheaper by less than a part.
+	patience = 20
+	slow     = 5e-4
+	// Single items are bought and sold at prices that differ by so much from the best ones known; where that is used, by so many times more.
+	firstBox = 0.3
+	widening = 3
+	// pools are so many patterns at most.
+	maxPool = 4000
 )
 
-// relax solves the linear program over all patterns.
+// relax sets up the linear program over all patterns.
 func (p *packer) relax() *master {
-	m := p.newMaster()
-	for _, s := range p.in.Start {
-		m.add(column{s.Bin, float64(max(p.in.Bins[s.Bin].Price, 1)), slices.Clone(s.Loads)})
-	}
+	m := p.newMaster(p.left)
 	prices := p.sand()
-	m.best = make([]float64, len(p.left))
-	for g := range m.best {
-		m.best[g] = weigh(prices, p.in.Items[g].Size)
-		m.bound += m.best[g] * float64(p.left[g])
+	p.worth, p.bound = make([]float64, len(p.left)), 0
+	for g := range p.worth {
+		p.worth[g] = weigh(prices, p.in.Items[g].Size)
+		p.bound += p.worth[g] * float64(p.left[g])
 	}
-	kept := p.steps * diveShare / 100
-	p.steps -= kept
-	m.generate(p.left, maxRounds)
-	p.steps = max(p.steps, 0) + kept
+	m.width = make([]float64, m.n)
+	for i := range m.width {
+		m.width[i] = firstBox
+	}
+	m.box()
 	return m
+}
+
+// settle goes on solving the program, with single items bought and sold at prices a little above and below the best known: so, prices stay near
+// good ones. Where nobody buys or sells, they are right; where somebody does, the box is widened.
+func (m *master) settle() {
+	p, near := m.p, smooth
+	ask := make([]float64, len(m.worth))
+	least, above, last := math.Inf(1), p.bound, 0
+	for round := range maxRounds {
+		if m.solve(); p.steps < 0 {
+			return
+		}
+		value := m.value()
+		if value < least*(1-slow) || p.bound > above*(1+slow) {
+			least, above, last = value, p.bound, round
+		}
+		if round > last+patience {
+			return
+		}
+		fresh, tight := 0, value <= p.bound*(1+2*p.fine)
+		if !tight {
+			for g := range ask {
+				ask[g] = max(0, near*p.worth[g]+(1-near)*m.worth[g])
+			}
+			fresh = m.round(ask)
+		}
+		switch {
+		case fresh > 0:
+			near = smooth
+		case near > 0 && !tight:
+			near = 0
+		case m.widen():
+			near, least, last = smooth, math.Inf(1), round
+		default:
+			return
+		}
+	}
+}
+
+// box sets what single items are bought and sold for.
+func (m *master) box() {
+	for i, g := range m.items {
+		m.cols[i].price = max(m.p.worth[g]*(1+m.width[i]), tiny*m.alone[i])
+		m.sell[i] = m.p.worth[g] * (1 - m.width[i])
+	}
+	m.reprice()
+}
+
+// widen sets the box about better prices, wider where the last ones were at its side. It is false when none were.
+func (m *master) widen() bool {
+	any := false
+	for i, g := range m.items {
+		w, dearest := m.worth[g], 2*m.alone[i]
+		if w > m.cols[i].price*(1-tiny) && m.cols[i].price < dearest || w < m.sell[i]*(1+tiny) && m.sell[i] > 0 {
+			if m.width[i] *= widening; m.width[i] > 1 {
+				m.width[i] = max(1, dearest/max(m.p.worth[g], tiny*dearest))
+			}
+			any = true
+		}
+	}
+	if any {
+		m.box()
+	}
+	return any
+}
+
+// round asks all bins for better loads at the prices that are asked, and returns how many came. Divided by the worst excess, the prices are
+// valid, whatever they are (Farley's bound); the best ones are kept.
+func (m *master) round(ask []float64) int {
+	p := m.p
+	fresh, excess, all := m.ask(ask, p.left, nodesLast)
+	if !all {
+		return fresh
+	}
+	sum := 0.0
+	for g, n := range p.left {
+		sum += ask[g] * float64(n)
+	}
+	if v := sum / excess; v > p.bound {
+		p.bound = v
+		for g := range ask {
+			p.worth[g] = ask[g] / excess
+		}
+	}
+	return fresh
 }
 
 // candidate is a bin with the most that a load of it may be worth, as a part of its price.
@@ -44,107 +130,87 @@ type candidate struct {
 	most float64
 }
 
-// generate asks bins for better patterns and the program for better prices in turn, for so many of each item, until the price is
-// close to the bound, nothing new comes, or the rounds or the work are spent.
-func (m *master) generate(left []int, rounds int) {
+// ask asks bins for loads that are worth more than they cost, those first that promise most, and takes what helps. It returns how many came, and
+// by how much the best load of all may be worth more than its bin, if all bins were asked. With few nodes, it is content with prices of amounts
+// from earlier rounds.
+func (m *master) ask(worth []float64, left []int, nodes int) (fresh int, excess float64, all bool) {
 	p := m.p
-	near, nodes := smooth, nodesFirst
-	ask, rest := make([]float64, len(m.worth)), make([]int, len(left))
-	var tops [][]float64
-	above, before, last := m.bound, math.Inf(1), 0
-	for round := range rounds {
-		m.solve()
+	rest := make([]int, len(left))
+	list := p.promising(worth, left)
+	enough := kinds(left) / 2
+	excess = 1
+	for _, c := range list {
+		b := &p.bins[c.bin]
+		if c.most <= 1+p.fine {
+			excess = max(excess, c.most)
+			break
+		}
+		if fresh > enough {
+			return fresh, excess, false
+		}
+		value, atMost := p.fill(b, worth, left, search{min(nodes, b.nodes), b.price, nodes > nodesFirst})
+		excess = max(excess, min(atMost/b.price, c.most))
+		if p.nodes <= 0 && value <= b.price*(1+p.fine) && nodes > b.nodes {
+			b.nodes = min(b.nodes*2, nodesLast)
+		}
+		copy(rest, left)
+		for more := 0; value > 0 && more < moreLoads; more++ {
+			x := column{b.at, b.price, slices.Clone(p.best)}
+			if m.gain(&x) <= 1e-7 {
+				break
+			}
+			m.add(x)
+			fresh++
+			for _, l := range x.loads { // and what else would do, without these items
+				rest[l.Item] = 0
+			}
+			value, _ = p.fill(b, worth, rest, search{1, 0, false})
+		}
 		if p.steps < 0 {
-			return
+			return fresh, excess, false
 		}
-		value := m.value()
-		if m.bound > above*(1+slow) || value < before*(1-slow) {
-			above, before, last = m.bound, value, round
+	}
+	return fresh, excess, true
+}
+
+// promising lists the bins, those first whose loads may be worth most.
+func (p *packer) promising(worth []float64, left []int) []candidate {
+	tops := p.densities(worth, left)
+	list := make([]candidate, 0, len(p.bins))
+	for i := range p.bins {
+		b := &p.bins[i]
+		most := math.Inf(1)
+		for d, top := range b.tops {
+			if v := tops[b.set][d]; !math.IsInf(v, 1) {
+				most = min(most, top*v)
+			}
 		}
-		if value <= m.bound*(1+closeEnough) {
-			return
-		}
-		if round >= last+patience+m.n/8 {
+		list = append(list, candidate{i, most / b.price})
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.most, a.most) })
+	return list
+}
+
+// generate asks bins for better patterns and the program for better prices in turn, for so many of each item.
+func (m *master) generate(left []int, rounds int) {
+	ask := make([]float64, len(m.worth))
+	for range rounds {
+		if m.solve(); m.p.steps < 0 {
 			return
 		}
 		for g := range ask {
-			if ask[g] = max(0, m.worth[g]); m.best != nil {
-				ask[g] = near*m.best[g] + (1-near)*ask[g]
-			}
+			ask[g] = max(0, m.worth[g])
 		}
-		tops = p.densities(ask, left, tops)
-		var list []candidate
-		excess := 1.0
-		for i := range p.bins {
-			b := &p.bins[i]
-			most := math.Inf(1)
-			for d, top := range b.tops {
-				if v := tops[b.set][d]; !math.IsInf(v, 1) {
-					most = min(most, top*v)
-				}
-			}
-			list = append(list, candidate{i, most / b.price})
-		}
-		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.most, a.most) })
-		fresh, all := 0, true
-		for _, c := range list {
-			b := &p.bins[c.bin]
-			if c.most <= 1+1e-9 {
-				break
-			}
-			if fresh > m.n/2 {
-				all = false
-				break
-			}
-			value, atMost := p.fill(b, ask, left, nodes, b.price)
-			excess = max(excess, min(atMost/b.price, c.most))
-			copy(rest, left)
-			for more := 0; value > 0; more++ {
-				x := column{b.at, b.price, slices.Clone(p.best)}
-				if m.gain(&x) <= 1e-7 || !m.add(x) || more == moreLoads {
-					break
-				}
-				fresh++
-				for _, l := range x.loads { // and what else would do, without these items
-					rest[l.Item] = 0
-				}
-				value, _ = p.fill(b, ask, rest, 1, 0)
-			}
-			if p.steps < 0 {
-				return
-			}
-		}
-		if all {
-			sum := 0.0
-			for g, n := range left {
-				sum += ask[g] * float64(n)
-			}
-			if v := sum / excess; v > m.bound {
-				m.bound = v
-				if m.best == nil {
-					m.best = make([]float64, len(ask))
-				}
-				for g := range ask {
-					m.best[g] = ask[g] / excess
-				}
-			}
-		}
-		switch {
-		case fresh > 0:
-			near = smooth
-		case near > 0 && m.best != nil:
-			near = 0
-		case nodes == nodesFirst:
-			near, nodes = smooth, nodesLast
-		default:
+		if fresh, _, _ := m.ask(ask, left, nodesFirst); fresh == 0 {
 			return
 		}
 	}
+	m.solve()
 }
 
 // densities is, per set of items and direction, the most that one of them is worth per weight.
-func (p *packer) densities(worth []float64, left []int, out [][]float64) [][]float64 {
-	out = out[:0]
+func (p *packer) densities(worth []float64, left []int) [][]float64 {
+	var out [][]float64
 	for i := range p.bins {
 		b := &p.bins[i]
 		if b.set < len(out) {

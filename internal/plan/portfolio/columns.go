@@ -10,8 +10,8 @@ import (
 // Bounds of column generation.
 const (
 	maxRows    = 256       // sizes of pods that are told apart
-	maxShare   = 16        // pods per machine, on average: where there are more, pods are as good as sand
-	columnWork = 1_500_000 // steps of pack
+	maxShare   = 64        // pods per machine, on average: where there are more, pods are as good as sand
+	columnWork = 7_000_000 // steps of pack
 	// workAsStep: so many of them are as much work as one of ours.
 	workAsStep = 4
 )
