@@ -5,14 +5,13 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/karpenter-aks/karpenter/internal/buffer"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -23,66 +22,62 @@ import (
 //
 // and prints what each one's status would show with room for "nodes" pods on nodes and "way" on machines on their way.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			buffers, templates := read(t, d)
-			var room buffer.Room
-			d.MaybeScanArgs(t, "nodes", &room.Nodes)
-			d.MaybeScanArgs(t, "way", &room.OnTheWay)
-			var b strings.Builder
-			for _, x := range buffers {
-				s := buffer.Resolve(x, templates)
-				if !s.Ours {
-					fmt.Fprintf(&b, "%s: not ours\n", x.Name)
-					continue
-				}
-				st := buffer.Describe(x, s, room)
-				fmt.Fprintf(&b, "%s: %d pods, template %q of generation %d\n", x.Name, st.Replicas, st.Template, st.TemplateGeneration)
-				for _, c := range st.Conditions {
-					fmt.Fprintf(&b, "  %s=%s %s %s\n", c.Type, c.Status, c.Reason, c.Message)
-				}
+	scenario.Run(t, "testdata", scenario.Commands{"resolve": func(q *scenario.Question) string {
+		buffers, templates := read(q)
+		room := buffer.Room{Nodes: q.IntArg("nodes"), OnTheWay: q.IntArg("way")}
+		var b strings.Builder
+		for _, x := range buffers {
+			s := buffer.Resolve(x, templates)
+			if !s.Ours {
+				fmt.Fprintf(&b, "%s: not ours\n", x.Name)
+				continue
 			}
-			return b.String()
-		})
-	})
+			st := buffer.Describe(x, s, room)
+			fmt.Fprintf(&b, "%s: %d pods, template %q of generation %d\n", x.Name, st.Replicas, st.Template, st.TemplateGeneration)
+			for _, c := range st.Conditions {
+				fmt.Fprintf(&b, "  %s=%s %s %s\n", c.Type, c.Status, c.Reason, c.Message)
+			}
+		}
+		return b.String()
+	}})
 }
 
-func read(t *testing.T, d *datadriven.TestData) ([]model.Buffer, []model.Template) {
+func read(q *scenario.Question) ([]model.Buffer, []model.Template) {
 	var buffers []model.Buffer
 	var templates []model.Template
-	for line := range strings.SplitSeq(d.Input, "\n") {
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 0:
-		case words[0] == "template":
-			x := model.Template{Kind: words[1], Namespace: "default", Name: words[2], Generation: 1, Pod: model.Pod{Requests: model.Resources{Pods: 1}}}
-			for _, w := range words[3:] {
-				k, v, _ := strings.Cut(w, "=")
-				switch n := number(t, d, v); k {
-				case "replicas":
-					x.Replicas = int32(n)
-				case "generation":
-					x.Generation = n
-				default:
-					x.Pod.Requests = x.Pod.Requests.With(k, n)
-				}
-			}
-			templates = append(templates, x)
-		case words[0] == "buffer":
-			buffers = append(buffers, readBuffer(t, d, words[1:]))
+	for _, l := range q.Lines() {
+		switch l.Noun {
+		case "template":
+			templates = append(templates, readTemplate(q, l))
+		case "buffer":
+			buffers = append(buffers, readBuffer(q, l))
 		default:
-			d.Fatalf(t, "unknown line %q", line)
+			q.Fatalf("unknown noun %q", l.Noun)
 		}
 	}
 	slices.SortFunc(templates, buffer.Order)
 	return buffers, templates
 }
 
-func readBuffer(t *testing.T, d *datadriven.TestData, words []string) model.Buffer {
-	b := model.Buffer{Namespace: "default", Name: words[0], UID: "uid-" + words[0], Generation: 1}
-	for _, w := range words[1:] {
-		k, v, _ := strings.Cut(w, "=")
-		switch k {
+func readTemplate(q *scenario.Question, l scenario.Line) model.Template {
+	x := model.Template{Kind: l.Name, Namespace: "default", Name: l.Words[1].Key, Generation: 1, Pod: model.Pod{Requests: model.Resources{Pods: 1}}}
+	for _, w := range l.Words[2:] {
+		switch n := q.Int(w.Value); w.Key {
+		case "replicas":
+			x.Replicas = int32(n)
+		case "generation":
+			x.Generation = n
+		default:
+			x.Pod.Requests = x.Pod.Requests.With(w.Key, n)
+		}
+	}
+	return x
+}
+
+func readBuffer(q *scenario.Question, l scenario.Line) model.Buffer {
+	b := model.Buffer{Namespace: "default", Name: l.Name, UID: "uid-" + l.Name, Generation: 1}
+	for _, w := range l.More() {
+		switch v := w.Value; w.Key {
 		case "template":
 			b.Template = v
 		case "deployment":
@@ -92,33 +87,24 @@ func readBuffer(t *testing.T, d *datadriven.TestData, words []string) model.Buff
 			b.Scalable = &model.ScalableRef{Group: p[0], Kind: p[1], Name: p[2]}
 		case "strategy":
 			b.Strategy = v
-		case "replicas", "percentage":
-			n := int32(number(t, d, v))
-			if k == "replicas" {
-				b.Replicas = &n
-			} else {
-				b.Percentage = &n
-			}
+		case "replicas":
+			n := int32(q.Int(v))
+			b.Replicas = &n
+		case "percentage":
+			n := int32(q.Int(v))
+			b.Percentage = &n
 		default:
-			name, ok := strings.CutPrefix(k, "limit.")
+			name, ok := strings.CutPrefix(w.Key, "limit.")
 			if !ok {
-				d.Fatalf(t, "unknown field %q", w)
+				q.Fatalf("unknown field %q", w.Key)
 			}
 			if b.Limits == nil {
 				b.Limits = map[string]int64{}
 			}
-			b.Limits[name] = number(t, d, v)
+			b.Limits[name] = q.Int(v)
 		}
 	}
 	return b
-}
-
-func number(t *testing.T, d *datadriven.TestData, s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		d.Fatalf(t, "%v", err)
-	}
-	return n
 }
 
 // A pod of a buffer is the shape's in everything that says where it may run, and nobody in everything else.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 )
 
 // What waiting pods are expected where costs a plan: it is asked only when some node would leave otherwise, and once.
@@ -17,7 +18,7 @@ func TestExpectedIsAskedOnlyWhenANodeWouldLeave(t *testing.T) {
 		{"one that is not empty", "1h", "pool p\nclaim a\npod default/x on=a", 0},
 		{"nothing", "1h", "", 0},
 	} {
-		in := input(t, c.now, c.world)
+		in := input(scenario.Ask(t, "decide now="+c.now, c.world))
 		asked := 0
 		in.Expected = func() map[string]bool { asked++; return nil }
 		disrupt.Decide(in)

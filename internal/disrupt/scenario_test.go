@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -29,25 +29,7 @@ var (
 // Each claim has a node of its own, "node-" and its name. What lines leave out is the ordinary: an initialized,
 // ready, consolidatable claim, initialized at the start. Type small costs $0.10/h, large $1.00/h.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd != "decide" {
-				d.Fatalf(t, "unknown command %q", d.Cmd)
-			}
-			var now string
-			d.ScanArgs(t, "now", &now)
-			return show(disrupt.Decide(input(t, now, d.Input)))
-		})
-	})
-}
-
-func dur(t *testing.T, s string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	scenario.Run(t, "testdata", scenario.Commands{"decide": func(q *scenario.Question) string { return show(disrupt.Decide(input(q))) }})
 }
 
 func catalog() map[model.ClassRef]model.Catalog {
@@ -59,68 +41,49 @@ func catalog() map[model.ClassRef]model.Catalog {
 	return map[model.ClassRef]model.Catalog{ref: c}
 }
 
-func input(t *testing.T, now, text string) disrupt.Input {
-	t.Helper()
+func input(q *scenario.Question) disrupt.Input {
 	expected := map[string]bool{}
-	in := disrupt.Input{Now: start.Add(dur(t, now)), Expected: func() map[string]bool { return expected }}
+	in := disrupt.Input{Now: start.Add(q.Duration(q.Arg("now"))), Expected: func() map[string]bool { return expected }}
 	in.World.Catalogs = catalog()
-	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		name, attrs := words[1], map[string][]string{}
-		for _, w := range words[2:] {
-			k, v, _ := strings.Cut(w, "=")
-			attrs[k] = append(attrs[k], v)
-		}
-		ns, short, _ := strings.Cut(name, "/")
-		switch words[0] {
+	for _, l := range q.Lines() {
+		switch l.Noun {
 		case "pool":
-			in.World.Pools = append(in.World.Pools, pool(t, name, attrs))
+			in.World.Pools = append(in.World.Pools, pool(q, l))
 		case "claim":
-			c, n := claim(t, name, attrs)
+			c, n := claim(q, l)
 			in.World.Claims, in.World.Nodes = append(in.World.Claims, c), append(in.World.Nodes, n)
 		case "pod":
-			in.World.Pods = append(in.World.Pods, pod(ns, short, attrs))
+			in.World.Pods = append(in.World.Pods, pod(l))
 		case "pdb":
-			pns, p, _ := strings.Cut(attrs["pod"][0], "/")
-			in.World.PDBs = append(in.World.PDBs, model.PDB{Namespace: ns, Name: short, Pods: []model.PodKey{{Namespace: pns, Name: p}}})
+			k := l.Key()
+			in.World.PDBs = append(in.World.PDBs, model.PDB{Namespace: k.Namespace, Name: k.Name, Pods: l.Pods("pod")})
 		case "expected":
-			expected["node-"+name] = true
+			expected["node-"+l.Name] = true
 		default:
-			t.Fatalf("unknown line %q", line)
+			q.Fatalf("unknown noun %q", l.Noun)
 		}
 	}
 	return in
 }
 
-func pool(t *testing.T, name string, attrs map[string][]string) model.Pool {
-	t.Helper()
-	p := model.Pool{Name: name}
-	after := 30 * time.Second
-	if a := attrs["after"]; a != nil {
-		after = dur(t, a[0])
-	}
-	if attrs["never"] == nil {
+func pool(q *scenario.Question, l scenario.Line) model.Pool {
+	p := model.Pool{Name: l.Name}
+	after := q.Duration(l.Get("after", "30s"))
+	if !l.Has("never") {
 		p.ConsolidateAfter = &after
 	}
-	if attrs["static"] != nil {
+	if l.Has("static") {
 		n := int64(3)
 		p.Replicas = &n
 	}
-	for _, b := range attrs["budget"] {
+	for _, b := range l.All("budget") {
 		p.Budgets = append(p.Budgets, model.DisruptionBudget{Nodes: b})
 	}
 	return p
 }
 
-func claim(t *testing.T, name string, attrs map[string][]string) (model.Claim, model.Node) {
-	t.Helper()
-	has := func(k string) bool { return attrs[k] != nil }
-	get := func(k, otherwise string) string {
-		if has(k) {
-			return attrs[k][0]
-		}
-		return otherwise
-	}
+func claim(q *scenario.Question, l scenario.Line) (model.Claim, model.Node) {
+	name, has, get := l.Name, l.Has, l.Get
 	c := model.Claim{Name: name, Pool: get("pool", "p"), Class: ref, ProviderID: "id-" + name, Labels: map[string]string{
 		model.LabelInstanceType: get("type", "small"), model.LabelZone: "z", model.LabelCapacityType: model.OnDemand}}
 	n := model.Node{Name: "node-" + name, ProviderID: "id-" + name, Ready: model.True}
@@ -143,7 +106,7 @@ func claim(t *testing.T, name string, attrs map[string][]string) (model.Claim, m
 		c.Annotations = map[string]string{model.AnnotationDoNotDisrupt: "true"}
 	}
 	if has("podEvent") {
-		c.LastPodEvent = start.Add(dur(t, get("podEvent", "")))
+		c.LastPodEvent = start.Add(q.Duration(get("podEvent", "")))
 	}
 	if has("not-ready") {
 		n.Ready = model.Unknown
@@ -154,12 +117,12 @@ func claim(t *testing.T, name string, attrs map[string][]string) (model.Claim, m
 	return c, n
 }
 
-func pod(ns, name string, attrs map[string][]string) model.Pod {
-	p := model.Pod{Namespace: ns, Name: name, Started: start}
-	for k, v := range attrs {
-		switch k {
+func pod(l scenario.Line) model.Pod {
+	p := model.Pod{Namespace: l.Key().Namespace, Name: l.Key().Name, Started: start}
+	for _, w := range l.More() {
+		switch w.Key {
 		case "on":
-			p.Node = "node-" + v[0]
+			p.Node = "node-" + w.Value
 		case "daemon":
 			p.DaemonSet = true
 		case "mirror":
@@ -171,9 +134,9 @@ func pod(ns, name string, attrs map[string][]string) model.Pod {
 		case "tolerates":
 			p.Tolerations = []model.Toleration{{Op: "Exists"}}
 		case "protected":
-			p.DoNotDisrupt = v[0]
+			p.DoNotDisrupt = w.Value
 		case "nominated":
-			p.Nominated = "node-" + v[0]
+			p.Nominated = "node-" + w.Value
 		}
 	}
 	return p

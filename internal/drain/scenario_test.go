@@ -2,15 +2,14 @@ package drain_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/karpenter-aks/karpenter/internal/drain"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -24,38 +23,21 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 //
 // What they leave out is the ordinary: a prepared node, a claim without grace period, pods with 30 s of grace.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd != "next" {
-				d.Fatalf(t, "unknown command %q", d.Cmd)
-			}
-			var now string
-			d.ScanArgs(t, "now", &now)
-			return show(drain.Next(view(t, now, d.Input)))
-		})
-	})
+	scenario.Run(t, "testdata", scenario.Commands{"next": func(q *scenario.Question) string { return show(drain.Next(view(q))) }})
 }
 
-func at(t *testing.T, s string) time.Time {
-	t.Helper()
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return start.Add(d)
-}
+func at(q *scenario.Question, s string) time.Time { return start.Add(q.Duration(s)) }
 
 func prepared() model.Node {
 	return model.Node{Name: "n1", DeletedAt: start, Taints: []model.Taint{drain.Taint()},
 		Labels: map[string]string{model.LabelExcludeLB: "karpenter"}}
 }
 
-func view(t *testing.T, now, input string) drain.View {
-	t.Helper()
-	v := drain.View{Now: at(t, now), Node: prepared(), Claim: &model.Claim{Name: "c", DeletedAt: start}}
-	for line := range strings.Lines(input) {
-		words := strings.Fields(line)
-		switch words[0] + " " + strings.SplitN(words[1], "=", 2)[0] {
+func view(q *scenario.Question) drain.View {
+	v := drain.View{Now: at(q, q.Arg("now")), Node: prepared(), Claim: &model.Claim{Name: "c", DeletedAt: start}}
+	for _, l := range q.Lines() {
+		value := l.Words[0].Value
+		switch l.Noun + " " + l.Words[0].Key {
 		case "node bare":
 			v.Node.Taints, v.Node.Labels = nil, nil
 		case "claim none":
@@ -63,59 +45,38 @@ func view(t *testing.T, now, input string) drain.View {
 		case "instance gone":
 			v.InstanceGone = true
 		case "claim grace":
-			d := at(t, strings.TrimPrefix(words[1], "grace=")).Sub(start)
+			d := q.Duration(value)
 			v.Claim.TerminationGracePeriod = &d
 		case "claim end":
-			end := at(t, strings.TrimPrefix(words[1], "end=")).Format(time.RFC3339)
-			v.Claim.Annotations = map[string]string{model.AnnotationTerminationTime: end}
+			v.Claim.Annotations = map[string]string{model.AnnotationTerminationTime: at(q, value).Format(time.RFC3339)}
 		default:
-			object(t, &v, words)
+			object(q, &v, l)
 		}
 	}
 	return v
 }
 
-func object(t *testing.T, v *drain.View, words []string) {
-	t.Helper()
-	ns, name, _ := strings.Cut(words[1], "/")
-	attrs := map[string]string{}
-	for _, w := range words[2:] {
-		k, val, _ := strings.Cut(w, "=")
-		attrs[k] = val
-	}
-	var pods []model.PodKey
-	for k := range strings.SplitSeq(attrs["pods"], ",") {
-		if n, p, ok := strings.Cut(k, "/"); ok {
-			pods = append(pods, model.PodKey{Namespace: n, Name: p})
-		}
-	}
-	switch words[0] {
+func object(q *scenario.Question, v *drain.View, l scenario.Line) {
+	k := l.Key()
+	switch l.Noun {
 	case "pod":
-		v.Pods = append(v.Pods, pod(t, ns, name, attrs))
+		v.Pods = append(v.Pods, pod(q, l))
 	case "pdb":
-		n, err := strconv.Atoi(attrs["allowed"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.PDBs = append(v.PDBs, model.PDB{Namespace: ns, Name: name, Allowed: int32(n), Pods: pods})
+		v.PDBs = append(v.PDBs, model.PDB{Namespace: k.Namespace, Name: k.Name, Allowed: int32(q.Int(l.Get("allowed", ""))), Pods: l.Pods("pods")})
 	case "volume":
-		v.Attachments = append(v.Attachments, model.Attachment{Name: words[1], Node: "n1", Pods: pods})
+		v.Attachments = append(v.Attachments, model.Attachment{Name: l.Name, Node: "n1", Pods: l.Pods("pods")})
 	default:
-		t.Fatalf("unknown line %q", words)
+		q.Fatalf("unknown noun %q", l.Noun)
 	}
 }
 
-func pod(t *testing.T, ns, name string, attrs map[string]string) model.Pod {
-	t.Helper()
-	p := model.Pod{Namespace: ns, Name: name, UID: "uid-" + name, Node: "n1", GraceSeconds: 30, Started: start}
-	for k, val := range attrs {
-		switch k {
+func pod(q *scenario.Question, l scenario.Line) model.Pod {
+	k := l.Key()
+	p := model.Pod{Namespace: k.Namespace, Name: k.Name, UID: "uid-" + k.Name, Node: "n1", GraceSeconds: 30, Started: start}
+	for _, w := range l.More() {
+		switch w.Key {
 		case "grace":
-			n, err := strconv.ParseInt(val, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.GraceSeconds = n
+			p.GraceSeconds = q.Int(w.Value)
 		case "daemon":
 			p.DaemonSet = true
 		case "critical":
@@ -127,15 +88,15 @@ func pod(t *testing.T, ns, name string, attrs map[string]string) model.Pod {
 		case "ready":
 			p.PodReady = true
 		case "deleting":
-			p.DeletedAt = at(t, val)
+			p.DeletedAt = at(q, w.Value)
 		case "tolerates":
 			p.Tolerations = []model.Toleration{{Op: "Exists"}}
 		case "protected":
-			p.DoNotDisrupt = val
+			p.DoNotDisrupt = w.Value
 		case "started":
-			p.Started = at(t, val)
+			p.Started = at(q, w.Value)
 		default:
-			t.Fatalf("pod word %q", k)
+			q.Fatalf("pod word %q", w.Key)
 		}
 	}
 	return p

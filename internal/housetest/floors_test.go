@@ -64,6 +64,7 @@ var floors = []struct {
 	{"internal/control", 3.1, nil, "thin loops: see, decide, do"},
 	{"internal/sim", 4, nil, "sees everything; constructs"},
 	{"cmd", 4, nil, "sees everything; constructs"},
+	{"internal/scenario", 4, nil, "tests only: worlds in files, and what is decided about them"},
 	{"plane", 5, []string{"plane"}, "the lab's world, above the product"},
 	{"bench", 4, []string{"bench"}, "inputs and floors of measurements; sees everything"},
 	{"compat", 5, []string{"compat"}, "judges from outside, above the product"},

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
-
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -25,76 +24,57 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 //	node n1 taints=a:NoSchedule,b:NoExecute ready deleting labels=k=v
 //	instance running | pending | failed no-capacity: words   listed 20s
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			if d.Cmd != "next" {
-				d.Fatalf(t, "unknown command %q", d.Cmd)
-			}
-			var now string
-			d.ScanArgs(t, "now", &now)
-			return show(lifecycle.Next(view(t, now, d.Input)))
-		})
-	})
+	scenario.Run(t, "testdata", scenario.Commands{"next": func(q *scenario.Question) string { return show(lifecycle.Next(view(q))) }})
 }
 
-func at(t *testing.T, s string) time.Time {
-	t.Helper()
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return start.Add(d)
-}
+func at(q *scenario.Question, s string) time.Time { return start.Add(q.Duration(s)) }
 
-func view(t *testing.T, now, input string) lifecycle.View {
-	t.Helper()
+func view(q *scenario.Question) lifecycle.View {
 	ref := model.ClassRef{Group: "karpenter.azure.com", Kind: "AKSNodeClass", Name: "default"}
-	v := lifecycle.View{Now: at(t, now), ListedAt: at(t, now)}
+	now := at(q, q.Arg("now"))
+	v := lifecycle.View{Now: now, ListedAt: now}
 	v.Claim = model.Claim{Name: "c", UID: "cu", Pool: "p", PoolUID: "pu", Class: ref, Created: start, Generation: 1,
 		Finalizers: []string{model.Finalizer}, Labels: map[string]string{model.LabelPool: "p"}}
 	v.Pool = &model.Pool{Name: "p", UID: "pu", Class: ref}
 	v.Class = &model.Class{Ref: ref, Generation: 1, Conditions: []model.Condition{
 		{Type: model.Ready, Status: model.True, ObservedGeneration: 1}}}
-	for line := range strings.Lines(input) {
-		what, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		words := strings.Fields(rest)
-		switch what {
+	for _, l := range q.Lines() {
+		switch l.Noun {
 		case "claim":
-			claim(t, &v.Claim, words)
+			claim(q, &v.Claim, l.Words)
 		case "pool":
-			pool(t, &v, words)
+			pool(q, &v, l.Words)
 		case "class":
-			class(t, &v, rest)
+			class(q, &v, l.Rest)
 		case "seen":
 			v.NodeSeen = true
 		case "node":
-			v.Nodes = append(v.Nodes, node(t, words))
+			v.Nodes = append(v.Nodes, node(q, l))
 		case "instance":
-			v.Instance = instance(words, rest)
+			v.Instance = instance(l)
 		case "listed":
-			v.ListedAt = at(t, rest)
-			if rest == "never" {
-				v.ListedAt = time.Time{}
+			v.ListedAt = time.Time{}
+			if l.Rest != "never" {
+				v.ListedAt = at(q, l.Rest)
 			}
 		default:
-			t.Fatalf("unknown line %q", line)
+			q.Fatalf("unknown noun %q", l.Noun)
 		}
 	}
 	return v
 }
 
-func claim(t *testing.T, c *model.Claim, words []string) {
-	t.Helper()
+func claim(q *scenario.Question, c *model.Claim, words []scenario.Word) {
 	cond := func(typ string, s model.Status, since string) {
-		x := model.Condition{Type: typ, Status: s, Since: at(t, since), ObservedGeneration: 1}
+		x := model.Condition{Type: typ, Status: s, Since: at(q, since), ObservedGeneration: 1}
 		if s == model.True {
 			x.Reason = typ
 		}
 		c.Conditions = append(c.Conditions, x)
 	}
 	for _, w := range words {
-		k, val, _ := strings.Cut(w, "=")
-		switch k {
+		val := w.Value
+		switch w.Key {
 		case "bare":
 			c.Finalizers = nil
 		case "manual":
@@ -109,12 +89,12 @@ func claim(t *testing.T, c *model.Claim, words []string) {
 			cond(model.Initialized, model.True, val)
 			cond(model.Ready, model.True, val)
 		case "deleted":
-			c.DeletedAt = at(t, val)
+			c.DeletedAt = at(q, val)
 		case "expireAfter":
-			d := at(t, val).Sub(start)
+			d := at(q, val).Sub(start)
 			c.ExpireAfter = &d
 		case "grace":
-			d := at(t, val).Sub(start)
+			d := at(q, val).Sub(start)
 			c.TerminationGracePeriod = &d
 		case "taint":
 			c.Taints = append(c.Taints, taint(val))
@@ -123,18 +103,17 @@ func claim(t *testing.T, c *model.Claim, words []string) {
 		case "gpu":
 			c.Requests = model.Resources{CPU: 1000, Extended: map[string]int64{"nvidia.com/gpu": 1}}
 		case "podEvent":
-			c.LastPodEvent = at(t, val)
+			c.LastPodEvent = at(q, val)
 		default: // Type=Status@since
 			s, since, _ := strings.Cut(val, "@")
-			cond(k, model.Status(s), since)
+			cond(w.Key, model.Status(s), since)
 		}
 	}
 }
 
-func pool(t *testing.T, v *lifecycle.View, words []string) {
-	t.Helper()
+func pool(q *scenario.Question, v *lifecycle.View, words []scenario.Word) {
 	for _, w := range words {
-		switch k, val, _ := strings.Cut(w, "="); k {
+		switch val := w.Value; w.Key {
 		case "none":
 			v.Pool = nil
 		case "deleting":
@@ -142,14 +121,13 @@ func pool(t *testing.T, v *lifecycle.View, words []string) {
 		case "other":
 			v.Pool.UID = "another"
 		case "consolidateAfter":
-			d := at(t, val).Sub(start)
+			d := at(q, val).Sub(start)
 			v.Pool.ConsolidateAfter = &d
 		}
 	}
 }
 
-func class(t *testing.T, v *lifecycle.View, word string) {
-	t.Helper()
+func class(q *scenario.Question, v *lifecycle.View, word string) {
 	switch word {
 	case "none":
 		v.Class = nil
@@ -160,7 +138,7 @@ func class(t *testing.T, v *lifecycle.View, word string) {
 	case "stale":
 		v.Class.Generation = 2
 	default:
-		t.Fatalf("class %q", word)
+		q.Fatalf("class %q", word)
 	}
 }
 
@@ -169,12 +147,11 @@ func taint(s string) model.Taint {
 	return model.Taint{Key: k, Effect: model.Effect(e)}
 }
 
-func node(t *testing.T, words []string) model.Node {
-	t.Helper()
-	n := model.Node{Name: words[0], UID: "uid-" + words[0], ProviderID: "id", Labels: map[string]string{}, Ready: model.False}
+func node(q *scenario.Question, l scenario.Line) model.Node {
+	n := model.Node{Name: l.Name, UID: "uid-" + l.Name, ProviderID: "id", Labels: map[string]string{}, Ready: model.False}
 	n.Allocatable = model.Resources{CPU: 1900}
-	for _, w := range words[1:] {
-		switch k, val, _ := strings.Cut(w, "="); k {
+	for _, w := range l.More() {
+		switch val := w.Value; w.Key {
 		case "ready":
 			n.Ready = model.True
 		case "deleting":
@@ -186,17 +163,17 @@ func node(t *testing.T, words []string) model.Node {
 		case "taint":
 			n.Taints = append(n.Taints, taint(val))
 		default:
-			t.Fatalf("node word %q", w)
+			q.Fatalf("node word %q", w.Key)
 		}
 	}
 	return n
 }
 
-func instance(words []string, rest string) *model.Instance {
-	i := &model.Instance{ID: "id", Name: "aks-c", Claim: "c", State: model.InstanceState(words[0])}
+func instance(l scenario.Line) *model.Instance {
+	i := &model.Instance{ID: "id", Name: "aks-c", Claim: "c", State: model.InstanceState(l.Name)}
 	if i.State == model.Failed {
-		i.FailureCode = strings.TrimSuffix(words[1], ":")
-		_, i.FailureText, _ = strings.Cut(rest, ": ")
+		i.FailureCode = strings.TrimSuffix(l.More()[0].Key, ":")
+		_, i.FailureText, _ = strings.Cut(l.Rest, ": ")
 	}
 	return i
 }

@@ -5,14 +5,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/karpenter-aks/karpenter/internal/overlay"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,85 +23,69 @@ import (
 // "judge" prints what is wrong with overlays and the order of those in force; "apply [pool=NAME]" what the pool, or
 // everybody of the class, then sees.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			in := read(t, d)
-			before := fmt.Sprint(in)
-			defer func() {
-				if fmt.Sprint(in) != before {
-					d.Fatalf(t, "the input was changed")
-				}
-			}()
-			v := overlay.Judge(in)
-			switch d.Cmd {
-			case "judge":
-				return verdict(v)
-			case "apply":
-				var name string
-				d.MaybeScanArgs(t, "pool", &name)
-				var pool *model.Pool
-				if i := slices.IndexFunc(in.Pools, func(p model.Pool) bool { return p.Name == name }); i >= 0 {
-					pool = &in.Pools[i]
-				}
-				return show(overlay.Apply(in.Catalogs[worldtext.Ref("default")], pool, v.InForce))
+	scenario.Run(t, "testdata", scenario.Commands{
+		"judge": unchanged(func(_ *scenario.Question, in overlay.Input) string { return verdict(overlay.Judge(in)) }),
+		"apply": unchanged(func(q *scenario.Question, in overlay.Input) string {
+			var pool *model.Pool
+			if i := slices.IndexFunc(in.Pools, func(p model.Pool) bool { return p.Name == q.Arg("pool") }); i >= 0 {
+				pool = &in.Pools[i]
 			}
-			d.Fatalf(t, "unknown command %q", d.Cmd)
-			return ""
-		})
+			return show(overlay.Apply(in.Catalogs[worldtext.Ref("default")], pool, overlay.Judge(in).InForce))
+		}),
 	})
 }
 
-func read(t *testing.T, d *datadriven.TestData) overlay.Input {
-	var world []string
-	var in overlay.Input
-	for line := range strings.SplitSeq(d.Input, "\n") {
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] != "overlay" {
-			world = append(world, line)
-			continue
+// unchanged asks, and fails when that changed what was asked about.
+func unchanged(ask func(*scenario.Question, overlay.Input) string) func(*scenario.Question) string {
+	return func(q *scenario.Question) string {
+		in := read(q)
+		before := fmt.Sprint(in)
+		out := ask(q, in)
+		if fmt.Sprint(in) != before {
+			q.Fatalf("the input was changed")
 		}
-		o := model.Overlay{Name: words[1], Generation: 1}
-		for _, w := range words[2:] {
-			k, v, _ := strings.Cut(w, "=")
-			switch {
-			case k == "weight":
-				o.Weight = number(t, d, v)
-			case k == "price":
-				o.Price = v
-			case k == "adjust":
-				o.PriceAdjustment = v
-			case k == "req":
-				parts := strings.SplitN(v, ":", 3)
-				r := model.Requirement{Key: parts[0], Op: model.Operator(parts[1])}
-				if len(parts) > 2 {
-					r.Values = strings.Split(parts[2], ",")
-				}
-				o.Requirements = append(o.Requirements, r)
-			case strings.HasPrefix(k, "capacity."):
-				if o.Capacity == nil {
-					o.Capacity = map[string]int64{}
-				}
-				o.Capacity[strings.TrimPrefix(k, "capacity.")] = int64(number(t, d, v))
-			default:
-				d.Fatalf(t, "unknown field %q", w)
-			}
+		return out
+	}
+}
+
+func read(q *scenario.Question) overlay.Input {
+	w := q.World("overlay")
+	in := overlay.Input{Pools: w.Pools, Catalogs: w.Catalogs}
+	for _, l := range q.Lines() {
+		if l.Noun == "overlay" {
+			in.Overlays = append(in.Overlays, readOverlay(q, l))
 		}
-		in.Overlays = append(in.Overlays, o)
 	}
-	w, err := worldtext.Parse(strings.Join(world, "\n"))
-	if err != nil {
-		d.Fatalf(t, "%v", err)
-	}
-	in.Pools, in.Catalogs = w.Pools, w.Catalogs
 	return in
 }
 
-func number(t *testing.T, d *datadriven.TestData, s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		d.Fatalf(t, "%v", err)
+func readOverlay(q *scenario.Question, l scenario.Line) model.Overlay {
+	o := model.Overlay{Name: l.Name, Generation: 1}
+	for _, w := range l.More() {
+		switch k, v := w.Key, w.Value; {
+		case k == "weight":
+			o.Weight = int(q.Int(v))
+		case k == "price":
+			o.Price = v
+		case k == "adjust":
+			o.PriceAdjustment = v
+		case k == "req":
+			parts := strings.SplitN(v, ":", 3)
+			r := model.Requirement{Key: parts[0], Op: model.Operator(parts[1])}
+			if len(parts) > 2 {
+				r.Values = strings.Split(parts[2], ",")
+			}
+			o.Requirements = append(o.Requirements, r)
+		case strings.HasPrefix(k, "capacity."):
+			if o.Capacity == nil {
+				o.Capacity = map[string]int64{}
+			}
+			o.Capacity[strings.TrimPrefix(k, "capacity.")] = q.Int(v)
+		default:
+			q.Fatalf("unknown field %q", k)
+		}
 	}
-	return n
+	return o
 }
 
 func verdict(v overlay.Verdict) string {

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cockroachdb/datadriven"
-
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/model"
@@ -17,24 +16,18 @@ import (
 // pods gets dearer. What each earns on many worlds is measured by make ablate.
 func TestEveryMechanismIsNeeded(t *testing.T) {
 	needed := map[place.Mechanism]string{}
-	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			in, err := asked(t, d)
-			if err != nil {
-				d.Fatalf(t, "%v", err)
+	scenario.Each(t, "testdata/scenarios", func(q *scenario.Question) {
+		if cmd, _ := q.Command(); cmd != "decide" {
+			return
+		}
+		in := asked(q)
+		whole := place.Decide(in).String()
+		for _, m := range place.Mechanisms() {
+			in.Without = []place.Mechanism{m}
+			if needed[m] == "" && place.Decide(in).String() != whole {
+				needed[m] = q.Path()
 			}
-			if d.Cmd != "decide" {
-				return d.Expected
-			}
-			whole := place.Decide(in).String()
-			for _, m := range place.Mechanisms() {
-				in.Without = []place.Mechanism{m}
-				if needed[m] == "" && place.Decide(in).String() != whole {
-					needed[m] = path
-				}
-			}
-			return d.Expected
-		})
+		}
 	})
 	for _, c := range crowds() {
 		open := slices.DeleteFunc(place.Mechanisms(), func(m place.Mechanism) bool { return needed[m] != "" })

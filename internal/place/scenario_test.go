@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/datadriven"
-
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -18,48 +17,35 @@ import (
 //	options claim=NAME                               what a claim may be launched with
 //	claims                                           the claims to create for the plan
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			in, err := asked(t, d)
-			if err != nil {
-				d.Fatalf(t, "%v", err)
-			}
-			w := in.World
-			switch d.Cmd {
-			case "decide":
-				p := place.Decide(in)
-				out := p.String()
-				if d.HasArg("requirements") {
-					for _, b := range p.Buy {
-						out += "asks:\n" + requirementsText(b.Requirements)
-					}
+	scenario.Run(t, "testdata/scenarios", scenario.Commands{
+		"decide": func(q *scenario.Question) string {
+			p := place.Decide(asked(q))
+			out := p.String()
+			if q.Has("requirements") {
+				for _, b := range p.Buy {
+					out += "asks:\n" + requirementsText(b.Requirements)
 				}
-				return out
-			case "options":
-				var name string
-				d.ScanArgs(t, "claim", &name)
-				return optionsText(w, name)
-			case "claims":
-				return claimsText(w, place.Decide(in))
 			}
-			d.Fatalf(t, "unknown command %q", d.Cmd)
-			return ""
-		})
+			return out
+		},
+		"options": func(q *scenario.Question) string { return optionsText(q.World(), q.Arg("claim")) },
+		"claims": func(q *scenario.Question) string {
+			in := asked(q)
+			return claimsText(in.World, place.Decide(in))
+		},
 	})
 }
 
 // asked is what a command of a scenario asks.
-func asked(t *testing.T, d *datadriven.TestData) (in place.Input, err error) {
-	in.World, err = worldtext.Parse(d.Input)
-	if d.HasArg("ignore-preferences") {
+func asked(q *scenario.Question) place.Input {
+	in := place.Input{World: q.World(), Limit: q.IntArg("limit"), MaxOptions: q.IntArg("max-options")}
+	if q.Has("ignore-preferences") {
 		in.Preferences = place.Ignore
 	}
-	if d.HasArg("best-effort") {
+	if q.Has("best-effort") {
 		in.MinValues = place.BestEffort
 	}
-	d.MaybeScanArgs(t, "limit", &in.Limit)
-	d.MaybeScanArgs(t, "max-options", &in.MaxOptions)
-	return in, err
+	return in
 }
 
 func requirementsText(list []model.Requirement) string {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/internal/static"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
@@ -19,15 +19,10 @@ import (
 // TestScenarios asks Decide about the first pool of the worlds in testdata. Names of new claims are hashes, so only
 // their number is printed, and what each would buy.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			w, err := worldtext.Parse(d.Input)
-			if err != nil {
-				d.Fatalf(t, "%v", err)
-			}
-			return show(static.Decide(w, w.Pools[0]))
-		})
-	})
+	scenario.Run(t, "testdata", scenario.Commands{"decide": func(q *scenario.Question) string {
+		w := q.World()
+		return show(static.Decide(w, w.Pools[0]))
+	}})
 }
 
 func show(d static.Decision) string {
