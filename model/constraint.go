@@ -110,6 +110,9 @@ type Volume struct {
 	// Terms are the OR-ed alternatives of where it can be reached (the volume's node affinity, or the topologies that its
 	// storage class allows); nil = anywhere.
 	Terms []Term
+	// Within are the node labels in each of which its pods' nodes have to be alike, sorted: it is yet to be made, and will be reached from nodes that
+	// are like the first pod's. nil = it is there, or is reached from everywhere.
+	Within []string
 	// Said is how people know it, "claim shop/data (volume pvc-7)"; "" = by its ID. Nothing is decided by it.
 	Said string
 }

@@ -45,6 +45,8 @@ type StorageClass struct {
 	Waits bool
 	// Terms are the OR-ed topologies in which volumes may be made; nil = anywhere.
 	Terms []Term
+	// Redundant is set when its volumes are kept in several zones and reached from all.
+	Redundant bool
 }
 
 // ObjectKey returns the name.
@@ -55,6 +57,9 @@ type CSINode struct {
 	Name string
 	// AttachLimits bounds, per driver, how many volumes the node can have attached; a missing driver is no bound.
 	AttachLimits map[string]int64
+	// TopologyKeys are, per driver, the node labels that say where a volume is reached from, in the driver's order. A driver without any is
+	// there with nil.
+	TopologyKeys map[string][]string
 }
 
 // ObjectKey returns the name.

@@ -112,6 +112,11 @@ func TestConstraints(t *testing.T) {
 			p.Volumes = append(p.Volumes, v)
 		}
 	}
+	unmade := func(id string) func(*model.Pod) {
+		return func(p *model.Pod) {
+			p.Volumes = []model.Volume{{ID: id, Driver: "disk.csi.azure.com", Within: []string{"topology.disk.csi.azure.com/zone"}}}
+		}
+	}
 	even := spreads(spread(zone, 1, app("a")))
 	for _, c := range []struct {
 		name string
@@ -310,6 +315,22 @@ func TestConstraints(t *testing.T) {
 		}},
 		{"a volume is where it is", []Rule{Volumes}, func(s *stage) { s.buy("1", s.pod("a", "a", "", disk("v1", "2"))) }},
 		{"for every option", []Rule{Volumes}, func(s *stage) { s.buy("1,2", s.pod("a", "a", "", disk("v1", "2"))) }},
+		{"one that is yet to be made is in one zone", []Rule{Volumes}, func(s *stage) {
+			s.buy("1", s.pod("a", "a", "", unmade("v1")))
+			s.buy("2", s.pod("b", "b", "", unmade("v1")))
+		}},
+		{"for sure", []Rule{Volumes}, func(s *stage) {
+			s.buy("1,2", s.pod("a", "a", "", unmade("v1")))
+			s.fits(s.pod("b", "b", "", unmade("v1")), "n1")
+		}},
+		{"whichever it is", nil, func(s *stage) {
+			s.buy("1", s.pod("a", "a", "", unmade("v1")))
+			s.fits(s.pod("b", "b", "", unmade("v1")), "n1")
+			s.buy("2", s.pod("c", "c", "", unmade("v2")))
+		}},
+		{"or on one machine", nil, func(s *stage) {
+			s.buy("1,2", s.pod("a", "a", "", unmade("v1")), s.pod("b", "b", "", unmade("v1")))
+		}},
 		{"also on nodes", []Rule{Volumes}, func(s *stage) { s.fits(s.pod("a", "a", "", disk("v1", "2")), "n1") }},
 		{"two volumes must meet", []Rule{Volumes}, func(s *stage) { s.buy("2", s.pod("a", "a", "", disk("v1", "2", "3"), disk("v2", "1", "3"))) }},
 		{"where both can be reached", nil, func(s *stage) { s.buy("3", s.pod("a", "a", "", disk("v1", "2", "3"), disk("v2", "1", "3"))) }},

@@ -53,6 +53,48 @@ func clash(x, y model.HostPort) bool {
 	return x.Port == y.Port && cmp.Or(x.Protocol, "TCP") == cmp.Or(y.Protocol, "TCP") && (x.IP == y.IP || any(x.IP) || any(y.IP))
 }
 
+// unmade checks that pods on several machines which use a volume that is yet to be made are alike by the labels that say where it will be reached from.
+// What tells machines apart is not asked: no plan is right then.
+func (a *audit) unmade() {
+	type place struct{ volume, key string }
+	type user struct {
+		m *machine
+		p *model.Pod
+	}
+	first := map[place]user{}
+	for _, m := range a.machines {
+		for _, p := range m.planned {
+			for _, v := range p.Volumes {
+				for _, k := range v.Within {
+					k = canonical(k)
+					u, used := first[place{v.ID, k}]
+					if !used {
+						first[place{v.ID, k}] = user{m, p}
+						continue
+					}
+					x, sure := u.m.domain(k)
+					y, too := m.domain(k)
+					if k != model.LabelHostname && u.m != m && (!sure || !too || x != y) {
+						a.bad(Volumes, "%s: pod %s uses %s, which is yet to be made, and so does %s on %s: they may differ in %s", m.name, p.Key(), v, u.p.Key(), u.m.name, k)
+					}
+				}
+			}
+		}
+	}
+}
+
+// domain is the value of a label that the machine has whatever it turns out to be.
+func (m *machine) domain(key string) (value string, sure bool) {
+	for i, f := range m.faces {
+		v, there := f.labels[key]
+		if !there || len(f.either[key]) > 1 || i > 0 && v != value {
+			return "", false
+		}
+		value = v
+	}
+	return value, len(m.faces) > 0
+}
+
 // attached checks the number of volumes per driver, each counted once however many pods share it. Pods that bring no new
 // volume are welcome on a full node.
 func (a *audit) attached(m *machine) {

@@ -98,6 +98,9 @@ func (k *classer) appendTraits(b []byte, p *model.Pod) []byte {
 		for _, t := range v.Terms {
 			b = appendRequirements(append(b, '/'), t)
 		}
+		for _, k := range v.Within {
+			b = text(append(b, 'w'), k)
+		}
 	}
 	return b
 }

@@ -126,7 +126,8 @@ type decision struct {
 	in      Input
 	plan    Plan
 	groups  []*group
-	buying  []*group // made of groups, for packing
+	shared  map[string]bool // volumes that several pods use, by ID
+	buying  []*group        // made of groups, for packing
 	forms   forms
 	crew    crew
 	slots   []*slot
@@ -196,7 +197,7 @@ func (d *decision) arrange(pods []*model.Pod) {
 	d.steps, d.allowed, d.most = d.in.limit(), d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.crew = newCrew(w.Daemons)
 	classes := newClasser(w.Index, pods, d.crew.pods())
-	d.groups = newGroups(pods, classes)
+	d.groups, d.shared = newGroups(pods, classes), classes.shared
 	d.promote()
 	d.topo = newTopology(*w)
 	names := newDims(d.groups, w.Daemons)

@@ -239,6 +239,11 @@ func (p *proof) lets(g *group, at int32) bool {
 			return false
 		}
 	}
+	for _, x := range g.joint {
+		if dom := s.doms[x.key]; x.matched.total > 0 && (dom < 0 || int64(x.matched.at(dom)) < x.matched.total) {
+			return false
+		}
+	}
 	return p.d.near(g, s.doms, false)
 }
 
@@ -266,7 +271,7 @@ func (p *proof) count(x *term, at int32) {
 	s := p.d.topo.spots[at]
 	switch {
 	case x.near && s.doms[x.key] == unknown: // kube-scheduler does not see it
-	case x.near:
+	case x.near || x.volume:
 		p.d.undo.add(&x.matched, s.doms[x.key], 1)
 	case x.elig == nil:
 		p.tell(&x.matched, at, x.key)

@@ -237,7 +237,13 @@ func (d *decision) tiesOf(g *group) []tie {
 	for _, t := range g.near.terms {
 		add(model.WhyPodAffinity, t.key, rules{near: nearRule{[]*term{t}, g.near.self}}, nil)
 	}
+	for _, t := range g.joint {
+		add(model.WhyVolumes, t.key, rules{joint: []*term{t}}, nil)
+	}
 	for _, t := range g.matches {
+		if t.volume {
+			continue
+		}
 		why := model.WhyPodAffinity
 		if t.elig != nil {
 			why = model.WhyTopologySpread

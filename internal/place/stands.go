@@ -59,6 +59,9 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 	}
 	for _, x := range g.matches {
 		dom := doms[x.key]
+		if x.volume {
+			continue // see joins
+		}
 		if dom == either {
 			return false // it would count somewhere, and nobody knows where
 		}
@@ -79,7 +82,27 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 			}
 		}
 	}
-	return d.near(g, doms, fresh)
+	return d.joins(g, doms) && d.near(g, doms, fresh)
+}
+
+// joins reports whether all that use volumes with the group that are yet to be made are in these domains, or nowhere yet. Such a volume is made for the first
+// of them to be bound, and then keeps the others to its domain (volume binding in kube-scheduler).
+func (d *decision) joins(g *group, doms []int32) bool {
+	for _, x := range g.joint {
+		n := x.matched.total + d.allHeld(x)
+		if dom := doms[x.key]; n > 0 && (dom < 0 || int64(x.matched.at(dom)+d.heldFor(&x.held, dom)) < n) {
+			return false
+		}
+	}
+	return true
+}
+
+// allHeld counts planned pods that room is held for and that the term picks, wherever they are.
+func (d *decision) allHeld(x *term) int64 {
+	if d.keeping {
+		return 0
+	}
+	return x.held.total
 }
 
 // heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.

@@ -31,7 +31,7 @@ func (d *decision) tie(slots []*slot) {
 	if len(t.terms) > 0 {
 		for _, g := range d.groups {
 			if g.matches = nil; g.why == "" && g.like == nil {
-				g.matches = t.matching(g.first().Namespace, g.first().Labels)
+				g.matches = slices.Concat(t.matching(g.first().Namespace, g.first().Labels), g.joint)
 			}
 			for _, x := range g.matches {
 				x.used = true
@@ -82,6 +82,11 @@ func (d *decision) noteKeys() {
 	t := d.topo
 	for _, g := range d.groups {
 		p := g.first()
+		for _, v := range p.Volumes {
+			for _, k := range v.Within {
+				t.key(k)
+			}
+		}
 		for _, c := range p.Spread {
 			t.key(c.Key)
 		}
@@ -231,6 +236,7 @@ func (d *decision) own(g *group) {
 		g.anti = append(g.anti, y)
 	}
 	d.ownNear(g, p)
+	d.ownJoint(g, p)
 	for _, h := range p.HostPorts {
 		g.ports = append(g.ports, t.portTerms(h, d.portIPs)...)
 	}
@@ -254,6 +260,24 @@ func (d *decision) ownNear(g *group, p *model.Pod) {
 		y.used, y.near = true, true
 		if !slices.Contains(g.near.terms, y) {
 			g.near.terms = append(g.near.terms, y)
+		}
+	}
+}
+
+// ownJoint interns the volumes of the group that are yet to be made, and that others use, too. Nobody who runs is among these. Keys that tell single machines
+// apart are left out: such a volume is no use to pods of two machines, and which it will be is for kube-scheduler to say.
+func (d *decision) ownJoint(g *group, p *model.Pod) {
+	t := d.topo
+	for _, v := range p.Volumes {
+		for _, k := range v.Within {
+			key := t.key(k)
+			if !d.shared[v.ID] || key == host {
+				continue
+			}
+			if x := t.intern(key, []picker{{}}, "volume"+v.ID); !slices.Contains(g.joint, x) {
+				x.used, x.volume, x.said = true, true, v.String()
+				g.joint = append(g.joint, x)
+			}
 		}
 	}
 }

@@ -69,6 +69,9 @@ type term struct {
 	// used is set when a pod to place is picked or owns the term.
 	used bool
 	near bool // counts for affinity
+	// volume is set when it counts the users of a volume that is yet to be made, which have to be in one domain; said names it.
+	volume bool
+	said   string
 }
 
 // spot is a machine that is there or on its way, whether or not it takes pods.
@@ -261,6 +264,7 @@ type rules struct {
 	spread  []spreadRule
 	anti    []*term
 	near    nearRule
+	joint   []*term // volumes that are yet to be made: where others that use them are
 	avoid   []*term // wished: not where these are
 	toward  []*term // wished: where these are, under each key
 	matches []*term // terms that pick the group's pods
@@ -269,7 +273,7 @@ type rules struct {
 }
 
 func (r *rules) tied() bool {
-	return len(r.avoid)+len(r.toward)+len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.matches)+len(r.host) > 0
+	return len(r.avoid)+len(r.toward)+len(r.spread)+len(r.anti)+len(r.near.terms)+len(r.joint)+len(r.matches)+len(r.host) > 0
 }
 
 // least is the smallest count among the domains; held says whether planned pods that wait for their turn count.

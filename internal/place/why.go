@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -25,6 +26,9 @@ func (d *decision) tieText(s *seller, g *group) (model.Why, string) {
 		}
 	}
 	switch {
+	case len(g.joint) > 0 && !slices.ContainsFunc(g.joint, func(x *term) bool { return x.matched.total == 0 }) && len(g.near.terms)+len(g.anti)+len(g.spread) == 0:
+		return model.WhyVolumes, fmt.Sprintf("%s is yet to be made, and will be reached from one %s only: that of other pods that use it, where this one has no place",
+			g.joint[0].said, d.topo.keys[g.joint[0].key])
 	case len(g.near.terms) > 0 && !d.present(g):
 		return model.WhyPodAffinity, "no pod that it wants to be near is anywhere"
 	case len(g.near.terms) > 0:

@@ -81,6 +81,7 @@ func (w *World) applyStorage(o model.Object, gone bool) bool {
 	case model.CSINode:
 		if changed = update(&w.csiNodes, o, gone, w.follow); changed {
 			w.movedDrivers[o.Name] = true
+			w.learnKeys(o)
 		}
 	}
 	return changed

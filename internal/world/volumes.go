@@ -70,11 +70,41 @@ func (w *World) volume(like model.VolumeClaim) (model.Volume, bool) {
 	}
 	out := model.Volume{ID: "claim " + c.ObjectKey(), Driver: class.Provisioner, Terms: class.Terms,
 		Said: fmt.Sprintf("claim %s (storage class %s)", c.ObjectKey(), class.Name)}
+	if !class.Redundant {
+		out.Within = w.within(class.Provisioner)
+	}
 	if c.SelectedNode != "" {
+		out.Within = nil
 		out.Terms = onNode(c.SelectedNode, class.Terms)
 		out.Said = fmt.Sprintf("claim %s (about to be bound for node %s)", c.ObjectKey(), c.SelectedNode)
 	}
 	return out, sound
+}
+
+// diskZone is where the Azure disk driver says in which zone a machine's disks must be (deploy/example/topology of
+// kubernetes-sigs/azuredisk-csi-driver).
+const diskZone = "topology.disk.csi.azure.com/zone"
+
+// within are the node labels by which the driver says where a volume is reached from: kube-scheduler has it made for the first pod's node, and the driver writes
+// that node's values of these labels into the volume's node affinity. Nodes say them (CSINode); until one has the driver, what Azure's disk driver is known to say.
+func (w *World) within(driver string) []string {
+	if keys, seen := w.driverKeys[driver]; seen {
+		return keys
+	}
+	if driver == "disk.csi.azure.com" {
+		return []string{diskZone}
+	}
+	return nil
+}
+
+// learnKeys remembers by which labels the node's drivers tell where a volume is reached from. Nodes that are gone said the same.
+func (w *World) learnKeys(n model.CSINode) {
+	for driver, keys := range n.TopologyKeys {
+		keys = slices.Sorted(slices.Values(keys))
+		if old, seen := w.driverKeys[driver]; !seen || !slices.Equal(old, keys) {
+			w.driverKeys[driver], w.movedClasses = keys, true
+		}
+	}
 }
 
 // onNode narrows the topologies of a class to the node for which the volume is being made; kube-scheduler asks for both.

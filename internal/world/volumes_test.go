@@ -13,6 +13,40 @@ func inZone(zones ...string) []model.Term {
 	return []model.Term{{{Key: "topology.disk.csi.azure.com/zone", Op: model.In, Values: zones}}}
 }
 
+// Whom a volume that is yet to be made ties together depends on what its driver says on nodes, and, before there is one, on what is known of Azure's.
+func TestWhereAVolumeYetToBeMadeWillBeReached(t *testing.T) {
+	const disk = "disk.csi.azure.com"
+	node := func(driver string, keys ...string) model.CSINode {
+		return model.CSINode{Name: "n", TopologyKeys: map[string][]string{driver: keys}}
+	}
+	claim := model.VolumeClaim{Namespace: "d", Name: "data", Class: "waits"}
+	for name, tc := range map[string]struct {
+		class model.StorageClass
+		more  []model.Object
+		want  []string
+	}{
+		"Azure's disks":             {model.StorageClass{Provisioner: disk}, nil, []string{diskZone}},
+		"in all zones":              {model.StorageClass{Provisioner: disk, Redundant: true}, nil, nil},
+		"Azure's files":             {model.StorageClass{Provisioner: "file.csi.azure.com"}, nil, nil},
+		"a driver nobody knows":     {model.StorageClass{Provisioner: "x"}, nil, nil},
+		"a driver that says it":     {model.StorageClass{Provisioner: "x"}, []model.Object{node("x", "z", "a")}, []string{"a", "z"}},
+		"a driver that says so":     {model.StorageClass{Provisioner: disk}, []model.Object{node(disk)}, nil},
+		"said by a node that left":  {model.StorageClass{Provisioner: "x"}, []model.Object{node("x", "z"), model.CSINode{Name: "n"}}, []string{"z"}},
+		"being made for a node now": {model.StorageClass{Provisioner: disk}, []model.Object{model.VolumeClaim{Namespace: "d", Name: "data", Class: "waits", SelectedNode: "n"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := New()
+			tc.class.Name, tc.class.Waits = "waits", true
+			put(w, claim, tc.class, model.Pod{Namespace: "d", Name: "p", VolumeClaims: []string{"data"}})
+			w.Snapshot()
+			put(w, tc.more...)
+			if got := w.Snapshot().Pods[0].Volumes[0].Within; !slices.Equal(got, tc.want) {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 // What a pod's claim stands for decides where the pod can go, and whether anybody can say so yet.
 func TestVolumesOfAPod(t *testing.T) {
 	claim := model.VolumeClaim{Namespace: "d", Name: "data", Volume: "pv", Bound: true, Class: "waits"}

@@ -43,7 +43,8 @@ type World struct {
 	movedClaims    map[string]bool // by key of the claim
 	movedVolumes   map[string]bool // by name
 	movedClasses   bool
-	movedDrivers   map[string]bool // by node
+	driverKeys     map[string][]string // by driver; what nodes said last
+	movedDrivers   map[string]bool     // by node
 
 	listed     map[string]int  // on how many claims place.AnnotationPods names a pod
 	movedPods  map[string]bool // pods whose plan came or went since the last picture
@@ -116,6 +117,7 @@ func New() *World {
 		movedClaims:    map[string]bool{},
 		movedVolumes:   map[string]bool{},
 		movedDrivers:   map[string]bool{},
+		driverKeys:     map[string][]string{},
 
 		listed:     map[string]int{},
 		movedPods:  map[string]bool{},

@@ -66,6 +66,17 @@ func (f *fields) rules(p *model.Pod) {
 	for _, s := range f.take("volume") {
 		p.Volumes = append(p.Volumes, f.volume(s))
 	}
+	for _, s := range f.take("within") {
+		id, keys, _ := strings.Cut(s, ":")
+		i := slices.IndexFunc(p.Volumes, func(v model.Volume) bool { return v.ID == unescape(id) })
+		if i < 0 {
+			f.fail("within %q: the pod has no such volume", s)
+			continue
+		}
+		for _, k := range strings.Split(keys, ",") {
+			p.Volumes[i].Within = append(p.Volumes[i].Within, topologyKey(k))
+		}
+	}
 	slices.SortStableFunc(p.Volumes, func(a, b model.Volume) int { return strings.Compare(a.ID, b.ID) })
 }
 
@@ -270,6 +281,15 @@ func (l *line) rules(p model.Pod) *line {
 	}
 	for _, v := range p.Volumes {
 		l.field("volume", volumeText(v))
+	}
+	for _, v := range p.Volumes {
+		var keys []string
+		for _, k := range v.Within {
+			keys = append(keys, topologyWord(k))
+		}
+		if len(keys) > 0 {
+			l.field("within", escape(v.ID, ":")+":"+strings.Join(keys, ","))
+		}
 	}
 	return l
 }

@@ -67,14 +67,18 @@ func encode(t *testing.T, o model.Object) client.Object {
 			}
 			c.AllowedTopologies = append(c.AllowedTopologies, n)
 		}
+		if o.Redundant {
+			c.Parameters = map[string]string{"skuName": "StandardSSD_ZRS"}
+		}
 		return c
 	case model.CSINode:
 		n := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: o.Name}}
-		for driver, limit := range o.AttachLimits {
-			count := int32(limit)
-			n.Spec.Drivers = append(n.Spec.Drivers, storagev1.CSINodeDriver{
-				Name: driver, NodeID: o.Name, Allocatable: &storagev1.VolumeNodeResources{Count: &count},
-			})
+		for driver, keys := range o.TopologyKeys {
+			d := storagev1.CSINodeDriver{Name: driver, NodeID: o.Name, TopologyKeys: keys}
+			if limit, ok := o.AttachLimits[driver]; ok {
+				d.Allocatable = &storagev1.VolumeNodeResources{Count: new(int32(limit))}
+			}
+			n.Spec.Drivers = append(n.Spec.Drivers, d)
 		}
 		return n
 	}

@@ -236,8 +236,10 @@ provisioner: disk.csi.azure.com
 volumeBindingMode: WaitForFirstConsumer
 allowedTopologies: [{matchLabelExpressions: [{key: topology.disk.csi.azure.com/zone, values: [eastus-1, eastus-2]}]}]`,
 			model.StorageClass{Provisioner: "disk.csi.azure.com", Waits: true, Terms: []model.Term{{in("topology.disk.csi.azure.com/zone", "eastus-1", "eastus-2")}}}},
-		"at once by default": {`provisioner: file.csi.azure.com`, model.StorageClass{Provisioner: "file.csi.azure.com"}},
-		"by its old name":    {`provisioner: kubernetes.io/azure-disk`, model.StorageClass{Provisioner: "disk.csi.azure.com"}},
+		"at once by default":    {`provisioner: file.csi.azure.com`, model.StorageClass{Provisioner: "file.csi.azure.com"}},
+		"by its old name":       {`provisioner: kubernetes.io/azure-disk`, model.StorageClass{Provisioner: "disk.csi.azure.com"}},
+		"kept in several zones": {`{provisioner: disk.csi.azure.com, parameters: {skuname: StandardSSD_ZRS}}`, model.StorageClass{Provisioner: "disk.csi.azure.com", Redundant: true}},
+		"kept in one zone":      {`{provisioner: disk.csi.azure.com, parameters: {skuname: StandardSSD_LRS}}`, model.StorageClass{Provisioner: "disk.csi.azure.com"}},
 		"an empty topology is nowhere": {`{provisioner: d, allowedTopologies: [{matchLabelExpressions: [{key: z, values: [a]}]}, {}]}`,
 			model.StorageClass{Provisioner: "d", Terms: []model.Term{{in("z", "a")}, nil}}},
 	} {
@@ -254,7 +256,8 @@ spec:
   drivers:
   - {name: disk.csi.azure.com, nodeID: n1, topologyKeys: [z], allocatable: {count: 8}}
   - {name: file.csi.azure.com, nodeID: n1, topologyKeys: []}`))
-	same(t, "csi node", got, model.CSINode{Name: "n1", AttachLimits: map[string]int64{"disk.csi.azure.com": 8}})
+	same(t, "csi node", got, model.CSINode{Name: "n1", AttachLimits: map[string]int64{"disk.csi.azure.com": 8},
+		TopologyKeys: map[string][]string{"disk.csi.azure.com": {"z"}, "file.csi.azure.com": nil}})
 	same(t, "namespace", decodeNamespace(read[corev1.Namespace](t, `metadata: {name: a, labels: {team: x}}`)),
 		model.Namespace{Name: "a", Labels: map[string]string{"team": "x"}})
 }

@@ -112,12 +112,22 @@ func decodeStorageClass(c *storagev1.StorageClass) model.StorageClass {
 		}
 		out.Terms = append(out.Terms, m) // one that says nothing matches no node (MatchTopologySelectorTerms of k8s.io/kubernetes/pkg/apis/core/v1/helper)
 	}
+	for k, v := range c.Parameters { // names and values are read in any case (docs/driver-parameters.md of kubernetes-sigs/azuredisk-csi-driver)
+		k, v = strings.ToLower(k), strings.ToUpper(v)
+		if out.Provisioner == driverAzureDisk && (k == "skuname" || k == "storageaccounttype") && strings.HasSuffix(v, "_ZRS") {
+			out.Redundant = true
+		}
+	}
 	return out
 }
 
 func decodeCSINode(n *storagev1.CSINode) model.CSINode {
 	out := model.CSINode{Name: n.Name}
 	for _, d := range n.Spec.Drivers {
+		if out.TopologyKeys == nil {
+			out.TopologyKeys = map[string][]string{}
+		}
+		out.TopologyKeys[d.Name] = append([]string(nil), d.TopologyKeys...)
 		if d.Allocatable != nil && d.Allocatable.Count != nil {
 			if out.AttachLimits == nil {
 				out.AttachLimits = map[string]int64{}

@@ -30,7 +30,9 @@ func storageIsTold(t *testing.T, w World) {
 	told(t, w, p, model.StorageClass{Name: "exam-now", Provisioner: examDriver})
 	told(t, w, p, model.PersistentVolume{Name: "exam-everywhere", Driver: examDriver, Handle: "disk-0"})
 	told(t, w, p, model.PersistentVolume{Name: "exam-zoned", Driver: examDriver, Handle: "disk-1", Terms: append(zones("eastus-1"), zones("")...)})
-	told(t, w, p, model.CSINode{Name: "exam-node", AttachLimits: map[string]int64{examDriver: 8}})
+	told(t, w, p, model.CSINode{Name: "exam-node", AttachLimits: map[string]int64{examDriver: 8},
+		TopologyKeys: map[string][]string{examDriver: {"topology.disk.csi.azure.com/zone"}, "file.csi.azure.com": nil}})
+	told(t, w, p, model.StorageClass{Name: "exam-redundant", Provisioner: examDriver, Waits: true, Redundant: true})
 	told(t, w, p, model.CSINode{Name: "exam-bare"})
 
 	class := model.StorageClass{Name: "exam-waits", Provisioner: examDriver, Waits: true, Terms: zones("eastus-1", "eastus-2")}
