@@ -78,6 +78,40 @@ func parts() []struct {
 	}
 }
 
+// TestTwiceTheClusterCostsLittleMore: what one pod costs, with twice the nodes and pods. A picture is made by what changed. What is decided reads
+// nodes, and no pods: it allocates per node.
+func TestTwiceTheClusterCostsLittleMore(t *testing.T) {
+	type cost struct{ picture, decide, audit float64 }
+	of := func(nodes int) (c cost) {
+		m := mirrored(workload.Cluster(nodes, 30*nodes, true, 1))
+		c.picture = testing.AllocsPerRun(20, func() { m.arrive(); m.Snapshot() })
+		w := m.Snapshot()
+		plan := place.Decide(place.Input{World: w})
+		c.decide = testing.AllocsPerRun(1, func() { place.Decide(place.Input{World: w}) }) / float64(nodes)
+		c.audit = testing.AllocsPerRun(1, func() { audit.Check(w, plan) })
+		return c
+	}
+	small, large := of(300), of(600)
+	t.Logf("allocations: picture %.0f and %.0f, audit %.0f and %.0f, decide %.1f and %.1f per node", small.picture, large.picture, small.audit, large.audit,
+		small.decide, large.decide)
+	if large.picture > 1.2*small.picture || large.audit > 1.2*small.audit || large.decide > 12 {
+		t.Errorf("one pod costs more in a larger cluster: %+v, with half of it %+v", large, small)
+	}
+}
+
+// TestTheAuditCostsLessThanThePlan: what a plan for one pod takes to be checked is at most half of what making it takes.
+func TestTheAuditCostsLessThanThePlan(t *testing.T) {
+	m := mirrored(workload.Cluster(600, 18_000, true, 1))
+	m.arrive()
+	w := m.Snapshot()
+	plan := place.Decide(place.Input{World: w})
+	got, a, b := ratio(0.5, func() { decide(w) }, func() { audit.Check(w, plan) })
+	t.Logf("plan %v, audit %v", a, b)
+	if got > 0.5 {
+		t.Errorf("the plan takes %v, its audit %v: more than half", a, b)
+	}
+}
+
 // BenchmarkOnePodArrives prints what each part of a pass costs when one pod came and one went.
 func BenchmarkOnePodArrives(b *testing.B) {
 	for _, nodes := range []int{2_500, 5_000} {

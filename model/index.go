@@ -45,6 +45,9 @@ type NodePods struct {
 	Pods []*Pod
 	// Used is what those that are not over ask for, Daemons the part of DaemonSets in it.
 	Used, Daemons Resources
+	// Tenants is how many of them need a place elsewhere when the node goes, Tenant the first of these.
+	Tenants int
+	Tenant  *Pod
 }
 
 // Kind is the bound pods that are not over and are alike in namespace, labels and required anti-affinity: whatever counts pods counts all or
@@ -353,6 +356,11 @@ func (x *Index) Running() int { return x.asks().live }
 // add appends a pod behind all others.
 func (n *NodePods) add(p *Pod) {
 	n.Pods = append(n.Pods, p)
+	if p.Reschedulable() {
+		if n.Tenants++; n.Tenant == nil {
+			n.Tenant = p
+		}
+	}
 	if !p.Terminal {
 		n.Used = n.Used.Add(p.Requests)
 		if p.DaemonSet {

@@ -42,7 +42,7 @@ func said(x *Index) []string {
 	list("ports", x.WithPorts())
 	for n := range 40 {
 		on := x.On(fmt.Sprint("n", n))
-		line := fmt.Sprint("on ", n, on.Used, on.Daemons)
+		line := fmt.Sprint("on ", n, on.Used, on.Daemons, on.Tenants, on.Tenant != nil)
 		for _, p := range on.Pods {
 			line += " " + p.UID
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
@@ -12,6 +13,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -57,6 +59,15 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 	}
 	c.joined = joined
 	return next
+}
+
+// noneLands reports whether nothing but pods changed, and no node is about to open for pods: of what is about pods, that is all that claims wait for.
+func (c *Controller) noneLands(what world.About) bool {
+	if what&^world.Pods != 0 {
+		return false
+	}
+	w := c.World.Snapshot()
+	return !slices.ContainsFunc(w.Claims, func(x model.Claim) bool { return !x.Deleting() && !x.Is(model.Registered) && x.ProviderID != "" })
 }
 
 // machinesByClaim maps claim names to the machine the cloud has for them. A machine bought for an earlier claim of the

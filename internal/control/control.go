@@ -174,22 +174,23 @@ func New(p Parts) (*Controller, error) {
 // may run Follow to have the picture ready.
 func (c *Controller) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	const machines = world.Claims | world.Nodes | world.Instances
 	loops := []loop{
-		{"catalog", c.catalogs, 5 * time.Minute},
-		{"instances", c.instances, time.Minute},
-		{"classes", c.classes, 5 * time.Minute},
-		{"pools", c.pools, time.Minute},
-		{"provision", c.provisioner().pass, 10 * time.Second},
-		{"static", c.staticPools().pass, time.Minute},
-		{"asides", c.asides, time.Minute},
-		{"overlays", c.overlays, time.Minute},
-		{"buffers", c.buffers().pass, time.Minute},
-		{"claims", c.lifecycles, time.Minute},
-		{"nominate", c.nominator().pass, time.Minute},
-		{"drain", c.draining, time.Minute},
-		{"disrupt", c.disruption, 10 * time.Second},
-		{"podevents", c.podEvents().pass, time.Minute},
-		{"sweep", c.sweep, 2 * time.Minute},
+		{"catalog", c.catalogs, 5 * time.Minute, world.Pools, nil},
+		{"instances", c.instances, time.Minute, machines, nil},
+		{"classes", c.classes, 5 * time.Minute, world.Pools | world.Claims, nil},
+		{"pools", c.pools, time.Minute, machines | world.Pools | world.Catalogs | world.Rest, nil},
+		{"provision", c.provisioner().pass, 10 * time.Second, world.Everything, nil},
+		{"static", c.staticPools().pass, time.Minute, world.Everything, nil},
+		{"asides", c.asides, time.Minute, world.Pools | world.Claims | world.Rest, nil},
+		{"overlays", c.overlays, time.Minute, world.Pools | world.Catalogs | world.Rest, nil},
+		{"buffers", c.buffers().pass, time.Minute, world.Everything, nil},
+		{"claims", c.lifecycles, time.Minute, world.Everything, c.noneLands},
+		{"nominate", c.nominator().pass, time.Minute, world.Everything, nil},
+		{"drain", c.draining, time.Minute, machines | world.Pods, nil},
+		{"disrupt", c.disruption, 10 * time.Second, world.Everything, nil},
+		{"podevents", c.podEvents().pass, time.Minute, world.Claims | world.Pods, nil},
+		{"sweep", c.sweep, 2 * time.Minute, machines, nil},
 	}
 	for _, l := range loops {
 		g.Go(func() error { c.run(ctx, l); return nil })

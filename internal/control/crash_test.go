@@ -69,14 +69,14 @@ func TestAPassThatPanicsHoldsUpNoOtherLoop(t *testing.T) {
 		c.World.Synced()
 		var bad, good atomic.Int64 // passes, counted in the loops and read here
 		var cured atomic.Bool
-		go c.run(ctx, loop{"bad", func(context.Context) time.Duration {
+		go c.run(ctx, loop{name: "bad", pass: func(context.Context) time.Duration {
 			bad.Add(1)
 			if !cured.Load() {
 				outOfRange()
 			}
 			return 0
-		}, time.Second})
-		go c.run(ctx, loop{"good", func(context.Context) time.Duration { good.Add(1); return 0 }, time.Second})
+		}, idle: time.Second})
+		go c.run(ctx, loop{name: "good", pass: func(context.Context) time.Duration { good.Add(1); return 0 }, idle: time.Second})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if n := bad.Load(); n < 10 || n > 20 || panics("bad") != float64(n) {

@@ -15,10 +15,10 @@ func (c *Controller) draining(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
 	var next time.Duration
 	for i := range w.Nodes {
-		n := w.Nodes[i]
-		if !n.Deleting() || !hasFinalizer(n.Finalizers) {
+		if n := &w.Nodes[i]; !n.Deleting() || !hasFinalizer(n.Finalizers) {
 			continue
 		}
+		n := w.Nodes[i]
 		v := drain.View{Node: n, Claim: w.Index.ClaimOf(&n), PDBs: w.PDBs, Now: c.Now(), InstanceGone: c.instanceGone(w, n)}
 		for _, p := range w.Index.On(n.Name).Pods {
 			v.Pods = append(v.Pods, *p)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/world"
 )
 
 // A loop's pass is called when the mirror changed, when a step it started ended, or when the time it asked for has passed.
@@ -14,6 +16,10 @@ type loop struct {
 	// latest; zero means after idle.
 	pass func(ctx context.Context) time.Duration
 	idle time.Duration
+	// about is what the pass depends on: nothing else calls it.
+	about world.About
+	// moot says that a pass is not worth it although something changed; nil = it always is. Time alone calls the pass all the same.
+	moot func(about world.About) bool
 }
 
 // settle is how long a loop lets changes gather before it looks: a burst of watch events costs one pass, not hundreds.
@@ -26,11 +32,12 @@ const (
 )
 
 func (c *Controller) run(ctx context.Context, l loop) {
-	changed, stop := c.World.Subscribe()
-	defer stop()
+	watch := c.World.Subscribe(l.about)
+	defer watch.Stop()
 	held := backoff{base: crashBase, top: crashTop}
 	for ctx.Err() == nil {
 		next, began := l.idle, c.Now()
+		watch.Take()
 		if c.World.IsSynced() {
 			err := caught(func() error {
 				if d := l.pass(ctx); d > 0 {
@@ -46,14 +53,26 @@ func (c *Controller) run(ctx context.Context, l loop) {
 			held.tries = 0
 		}
 		pause := rest(c.Now().Sub(began))
-		timer := time.NewTimer(next)
+		c.await(ctx, l, watch, next, pause)
+	}
+}
+
+// await returns when something changed that the loop depends on, and a pause is over behind that; or after next.
+func (c *Controller) await(ctx context.Context, l loop, watch *world.Watch, next, pause time.Duration) {
+	timer := time.NewTimer(next)
+	defer timer.Stop()
+	for {
 		select {
 		case <-ctx.Done():
+			return
 		case <-timer.C:
-		case <-changed:
-			sleep(ctx, pause)
+			return
+		case <-watch.C:
 		}
-		timer.Stop()
+		sleep(ctx, pause)
+		if l.moot == nil || !l.moot(watch.Take()) {
+			return
+		}
 	}
 }
 

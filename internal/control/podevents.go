@@ -17,27 +17,45 @@ const podEvery = 10 * time.Second
 // stands.
 type podWatcher struct {
 	*Controller
-	seen map[string]uint64 // claim UID → fingerprint of the pods on its node
+	seen map[string]print // by claim UID
+}
+
+// print is the fingerprint of the pods on a node. A list that is the same still says the same: pictures share what did not change.
+type print struct {
+	first **model.Pod
+	n     int
+	sum   uint64
+}
+
+func printOf(pods []*model.Pod, last print) print {
+	p := print{n: len(pods)}
+	if p.n > 0 {
+		p.first = &pods[0]
+	}
+	if p.sum = last.sum; p.first != last.first || p.n != last.n || p.n == 0 {
+		p.sum = fingerprint(pods)
+	}
+	return p
 }
 
 func (c *Controller) podEvents() *podWatcher {
-	return &podWatcher{Controller: c, seen: map[string]uint64{}}
+	return &podWatcher{Controller: c, seen: map[string]print{}}
 }
 
 func (p *podWatcher) pass(ctx context.Context) time.Duration {
 	w := p.World.Snapshot()
 	now := p.Now()
 	var next time.Duration
-	seen := make(map[string]uint64, len(w.Claims))
+	seen := make(map[string]print, len(w.Claims))
 	for i := range w.Claims {
-		claim := w.Claims[i]
+		claim := &w.Claims[i]
 		if claim.NodeName == "" || claim.Deleting() {
 			continue
 		}
-		print := fingerprint(w.Index.On(claim.NodeName).Pods)
 		old, known := p.seen[claim.UID]
-		seen[claim.UID] = print
-		if !known || old == print {
+		is := printOf(w.Index.On(claim.NodeName).Pods, old)
+		seen[claim.UID] = is
+		if !known || old.sum == is.sum {
 			continue
 		}
 		if age := now.Sub(claim.LastPodEvent); age >= 0 && age < podEvery {

@@ -88,6 +88,21 @@ func planInputs(w model.World) uint64 {
 		p := &w.Pools[i]
 		fmt.Fprintln(h, p.Name, p.Generation, p.Ready(), p.Deleting)
 	}
+	type key struct{}
+	fmt.Fprintln(h, w.Index.Memo(key{}, func() any { return machineInputs(w) }))
+	for i := range w.Classes {
+		fmt.Fprintln(h, w.Classes[i].Ref, w.Classes[i].Ready(), w.Catalogs[w.Classes[i].Ref].Epoch)
+	}
+	for i := range w.Daemons {
+		fmt.Fprintln(h, w.Daemons[i].ObjectKey(), w.Daemons[i].Pod.Requests)
+	}
+	fmt.Fprintln(h, w.Index.Running())
+	return h.Sum64()
+}
+
+// machineInputs is the part of planInputs that nodes and claims make.
+func machineInputs(w model.World) uint64 {
+	h := fnv.New64a()
 	for i := range w.Claims {
 		c := &w.Claims[i]
 		fmt.Fprintln(h, c.Name, c.ProviderID, c.Deleting(), c.Is(model.Initialized))
@@ -96,13 +111,6 @@ func planInputs(w model.World) uint64 {
 		n := &w.Nodes[i]
 		fmt.Fprintln(h, n.Name, n.Taints, n.Cordoned, n.Deleting(), n.Ready, n.Allocatable)
 	}
-	for i := range w.Classes {
-		fmt.Fprintln(h, w.Classes[i].Ref, w.Classes[i].Ready(), w.Catalogs[w.Classes[i].Ref].Epoch)
-	}
-	for i := range w.Daemons {
-		fmt.Fprintln(h, w.Daemons[i].ObjectKey(), w.Daemons[i].Pod.Requests)
-	}
-	fmt.Fprintln(h, w.Index.Running())
 	return h.Sum64()
 }
 

@@ -68,7 +68,7 @@ type site struct {
 	claim *model.Claim
 	node  *model.Node // nobody's when none has joined
 	pool  *model.Pool
-	pods  []*model.Pod
+	there model.NodePods
 	price model.Price // zero when the cloud does not sell it any more
 }
 
@@ -116,7 +116,7 @@ func survey(in Input) *picture {
 		if x.node == nil {
 			x.node = none
 		} else {
-			x.pods = w.Index.On(x.node.Name).Pods
+			x.there = w.Index.On(x.node.Name)
 		}
 		s.sites = append(s.sites, x)
 	}

@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -35,19 +36,10 @@ func (s *picture) stays(x site) (why model.Why, detail string, after time.Durati
 
 // occupied looks at the pods on the node.
 func (s *picture) occupied(x site) (model.Why, string, time.Duration) {
-	n, example := 0, model.PodKey{}
-	for _, p := range x.pods {
-		if p.Reschedulable() {
-			if n == 0 {
-				example = p.Key()
-			}
-			n++
-		}
+	if n := x.there.Tenants; n > 0 {
+		return model.WhyNotEmpty, "pods that need a place: " + strconv.Itoa(n) + ", such as " + x.there.Tenant.Key().String(), 0
 	}
-	if n > 0 {
-		return model.WhyNotEmpty, fmt.Sprintf("pods that need a place: %d, such as %s", n, example), 0
-	}
-	for _, p := range x.pods {
+	for _, p := range x.there.Pods {
 		if p.Terminal || p.Deleting() {
 			continue
 		}

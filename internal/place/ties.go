@@ -286,6 +286,9 @@ func (d *decision) ownJoint(g *group, p *model.Pod) {
 // rely on being near one.
 func (d *decision) countRunning(placing map[model.PodKey]bool) {
 	t := d.topo
+	if !slices.ContainsFunc(t.terms, func(x *term) bool { return x.used }) {
+		return
+	}
 	for kind := range d.in.World.Index.Kinds().All() {
 		for _, x := range t.matching(kind.Pod().Namespace, kind.Pod().Labels) {
 			if !x.used {
@@ -339,10 +342,21 @@ func (d *decision) refusals(placing map[model.PodKey]bool) []refusal {
 	var out []refusal
 	for _, k := range kinds {
 		for _, x := range k.pod.PodAntiAffinity {
+			if len(d.groups) <= fewGroups && !d.picked(x) {
+				continue
+			}
 			out = append(out, refusal{d.topo.intern(d.topo.key(x.Key), []picker{pickerOf(x)}, "pods"), k.kind})
 		}
 	}
 	return out
+}
+
+// fewGroups is up to how many groups each is asked whether a term picks it: cheaper than to write down what nobody is picked by.
+const fewGroups = 16
+
+// picked reports whether a term of running pods picks pods to be placed.
+func (d *decision) picked(x model.PodTerm) bool {
+	return slices.ContainsFunc(d.groups, func(g *group) bool { return d.topo.picks(pickerOf(x), g.first().Namespace, g.first().Labels) })
 }
 
 // countRefusing counts the running pods that refuse pods to be placed.

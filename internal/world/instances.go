@@ -41,7 +41,7 @@ func (w *World) SetInstances(list []model.Instance, at time.Time) {
 	}
 	w.replace(sorted)
 	w.listedAt = at
-	w.changed()
+	w.changed(Instances)
 }
 
 // SetInstance notes what a look at one machine showed, nil when the cloud has no such machine; at is when it was asked for. What is
@@ -61,7 +61,7 @@ func (w *World) SetInstance(id string, what *model.Instance, at time.Time) {
 		next = append(next, *what)
 	}
 	if w.replace(next) || what == nil {
-		w.changed()
+		w.changed(Instances)
 	}
 }
 

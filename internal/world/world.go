@@ -82,7 +82,7 @@ type World struct {
 	last  model.World
 	fresh bool
 
-	watchers map[uint64]chan struct{}
+	watchers map[uint64]*Watch
 	nextID   uint64
 }
 
@@ -131,7 +131,7 @@ func New() *World {
 		nominated: map[string]map[model.PodKey]bool{},
 		mounted:   map[string]map[model.PodKey]bool{},
 		index:     model.NewIndex(),
-		watchers:  map[uint64]chan struct{}{},
+		watchers:  map[uint64]*Watch{},
 	}
 	w.pods.finish = func(p model.Pod) model.Pod { return w.withPromise(w.withVolumes(p)) }
 	w.nodes.finish = w.withLimits
@@ -144,7 +144,7 @@ func (w *World) Begin() {
 	defer w.mu.Unlock()
 	w.follow++
 	w.synced = false
-	w.changed()
+	w.changed(Everything)
 }
 
 // Apply takes in one change. The mirror keeps the object: the caller must not change it afterwards.
@@ -153,7 +153,7 @@ func (w *World) Apply(c model.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.apply(c.Object, c.Gone) {
-		w.changed()
+		w.changed(about(c.Object))
 	}
 }
 
@@ -170,7 +170,7 @@ func (w *World) Synced() {
 		}
 	}
 	w.synced = true
-	w.changed()
+	w.changed(Everything)
 }
 
 // AssumeClaim puts a claim that was just made into the picture at once, so that the next plan does not buy the same
@@ -184,7 +184,7 @@ func (w *World) AssumeClaim(c model.Claim) {
 		return
 	}
 	w.assume(c.Name, &assumption{claim: c, follow: w.follow, until: time.Now().Add(AssumeLimit)})
-	w.changed()
+	w.changed(Claims)
 }
 
 // ForgetClaim takes an assumption back: the cluster refused the claim after all.
@@ -193,7 +193,7 @@ func (w *World) ForgetClaim(name string) {
 	defer w.mu.Unlock()
 	if _, ok := w.assumed[name]; ok {
 		w.assume(name, nil)
-		w.changed()
+		w.changed(Claims)
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *World) SetCatalog(c model.Catalog) {
 	w.catalogs = next
 	w.fresh = false
 	if !had || old.Epoch != c.Epoch {
-		w.changed()
+		w.changed(Catalogs)
 	}
 }
 
@@ -225,34 +225,6 @@ func (w *World) IsSynced() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.synced
-}
-
-// Subscribe returns a channel that holds a token whenever something may have changed since the last receive, and at
-// once for a first look. Changes in between are told once. Call stop when done; the channel is never closed.
-func (w *World) Subscribe() (<-chan struct{}, func()) {
-	ch := make(chan struct{}, 1)
-	ch <- struct{}{}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	id := w.nextID
-	w.nextID++
-	w.watchers[id] = ch
-	return ch, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.watchers, id)
-	}
-}
-
-// changed marks the last picture as old and wakes the subscribers. Callers hold mu.
-func (w *World) changed() {
-	w.fresh = false
-	for _, ch := range w.watchers {
-		select {
-		case ch <- struct{}{}:
-		default: // it has not looked since the last token: one is enough
-		}
-	}
 }
 
 // assume sets or, with nil, drops an assumption.

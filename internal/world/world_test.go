@@ -159,10 +159,10 @@ func TestAttachmentsNameThePodsThatUseThem(t *testing.T) {
 
 func TestSubscribersAreWokenByChangesOnly(t *testing.T) {
 	w := New()
-	ch, stop := w.Subscribe()
+	watch := w.Subscribe(Nodes | Catalogs)
 	woken := func() bool {
 		select {
-		case <-ch:
+		case <-watch.C:
 			return true
 		default:
 			return false
@@ -189,7 +189,14 @@ func TestSubscribersAreWokenByChangesOnly(t *testing.T) {
 	if woken() {
 		t.Error("woken by a catalogue of the same epoch")
 	}
-	stop()
+	put(w, model.Pod{Namespace: "d", Name: "p"})
+	if woken() {
+		t.Error("woken by what it did not ask about")
+	}
+	if got := watch.Take(); got != Nodes|Catalogs || watch.Take() != 0 {
+		t.Errorf("it was told of %b", got)
+	}
+	watch.Stop()
 	put(w, model.Node{Name: "c"})
 	if woken() {
 		t.Error("woken after stop")
