@@ -137,7 +137,8 @@ func WriteCost(w io.Writer, inputs []Input) error {
 			markets = append(markets, market)
 		}
 		savings[market].add(r.Saving())
-		if all.add(r.Gap()); r.Ours.Machines >= many {
+		all.add(r.Gap())
+		if r.Ours.Machines >= many {
 			large.add(r.Gap())
 		}
 		if _, err := fmt.Fprintf(w, "| %s | %.3f (%d) | %.3f (%d) | **%.1f %%** | %.3f (%s) | %.2f %% | %d / %d |\n", r.Name, r.Upstream.Price.Float(), r.Upstream.Machines,

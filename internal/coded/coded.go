@@ -12,7 +12,7 @@ import (
 // Error is a refusal in our words. C is the door's type of codes, D what its callers need to know beside the code.
 type Error[C ~string, D any] struct {
 	Code   C
-	Reason string // the other side's own code, e.g. "SkuNotAvailable"; shown, never acted upon; "" = it gave none
+	Reason string // the other side's own code, "" = none; shown, never acted upon
 	More   D
 	Err    error // the cause, in words; may be nil
 }

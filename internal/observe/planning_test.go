@@ -35,7 +35,8 @@ func TestAPlanInTheMakingIsTimed(t *testing.T) {
 	if got := seconds(); got < 3600 {
 		t.Errorf("%v seconds, an hour after it was begun", got)
 	}
-	if done(); seconds() != -1 {
+	done()
+	if seconds() != -1 {
 		t.Error("told of a plan that is there")
 	}
 }

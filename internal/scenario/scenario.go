@@ -63,7 +63,8 @@ func Ask(t *testing.T, line, below string) *Question {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Question{t: t, d: &datadriven.TestData{Pos: t.Name(), Cmd: cmd, CmdArgs: args, Input: below}, read: map[string]bool{}}
+	d := &datadriven.TestData{Pos: t.Name(), Cmd: cmd, CmdArgs: args, Input: below}
+	return &Question{t: t, d: d, read: map[string]bool{}}
 }
 
 func walk(t *testing.T, dir string, answer func(q *Question) string) {
@@ -160,11 +161,12 @@ func (q *Question) World(own ...string) model.World {
 func (q *Question) Lines() []Line {
 	var out []Line
 	for text := range strings.Lines(q.d.Input) {
+		text = strings.TrimSpace(text)
 		words := strings.Fields(text)
 		if len(words) == 0 {
 			continue
 		}
-		l := Line{Noun: words[0], Rest: strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), words[0]))}
+		l := Line{Noun: words[0], Rest: strings.TrimSpace(strings.TrimPrefix(text, words[0]))}
 		for _, w := range words[1:] {
 			k, v, _ := strings.Cut(w, "=")
 			l.Words = append(l.Words, Word{k, v})

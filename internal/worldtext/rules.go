@@ -251,7 +251,8 @@ func (l *line) rules(p model.Pod) *line {
 				opts = append(opts, name)
 			}
 		}
-		if slices.Sort(opts); len(opts) > 0 {
+		slices.Sort(opts)
+		if len(opts) > 0 {
 			s += ":" + strings.Join(opts, ",")
 		}
 		l.field("spread", s)

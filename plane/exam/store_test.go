@@ -151,7 +151,8 @@ func wipe(t *testing.T, api client.Client) {
 				}
 				left++
 				base := o.DeepCopyObject().(client.Object)
-				if o.SetFinalizers(nil); len(base.GetFinalizers()) > 0 {
+				o.SetFinalizers(nil)
+				if len(base.GetFinalizers()) > 0 {
 					must(t, client.IgnoreNotFound(api.Patch(ctx, o, client.MergeFrom(base))))
 				}
 				must(t, client.IgnoreNotFound(api.Delete(ctx, o, client.GracePeriodSeconds(0))))

@@ -78,7 +78,8 @@ func (k *keyWriter) shape(p *corev1.Pod) {
 	k.flag(len(s.SchedulingGates) > 0)
 	k.flag(len(s.ResourceClaims) > 0)
 	k.optional(s.TerminationGracePeriodSeconds)
-	if k.flag(s.Priority != nil); s.Priority != nil {
+	k.flag(s.Priority != nil)
+	if s.Priority != nil {
 		k.number(int64(*s.Priority))
 	}
 	k.text(s.PriorityClassName)
@@ -93,7 +94,8 @@ func (k *keyWriter) shape(p *corev1.Pod) {
 	k.containers(s.InitContainers)
 	k.containers(s.Containers)
 	k.resources(s.Overhead)
-	if k.flag(s.Resources != nil); s.Resources != nil {
+	k.flag(s.Resources != nil)
+	if s.Resources != nil {
 		k.resources(s.Resources.Requests)
 	}
 	k.status(&p.Status)
@@ -122,7 +124,8 @@ func (k *keyWriter) containers(list []corev1.Container) {
 // status writes what the pod was given so far, which counts while it is resized.
 func (k *keyWriter) status(s *corev1.PodStatus) {
 	k.resources(s.AllocatedResources)
-	if k.flag(s.Resources != nil); s.Resources != nil {
+	k.flag(s.Resources != nil)
+	if s.Resources != nil {
 		k.resources(s.Resources.Requests)
 	}
 	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
@@ -133,7 +136,8 @@ func (k *keyWriter) status(s *corev1.PodStatus) {
 			}
 			k.text(c.Name)
 			k.resources(c.AllocatedResources)
-			if k.flag(c.Resources != nil); c.Resources != nil {
+			k.flag(c.Resources != nil)
+			if c.Resources != nil {
 				k.resources(c.Resources.Requests)
 			}
 		}
@@ -156,12 +160,14 @@ func (k *keyWriter) neighbours(p *corev1.Pod) {
 		k.message(&p.Spec.TopologySpreadConstraints[i])
 		own = own || len(p.Spec.TopologySpreadConstraints[i].MatchLabelKeys) > 0
 	}
-	if k.flag(p.Spec.Affinity != nil); p.Spec.Affinity != nil {
+	k.flag(p.Spec.Affinity != nil)
+	if p.Spec.Affinity != nil {
 		k.message(p.Spec.Affinity)
 		own = true
 		k.text(p.Namespace)
 	}
-	if k.flag(own); own {
+	k.flag(own)
+	if own {
 		k.pairs(p.Labels)
 	}
 }
@@ -194,7 +200,8 @@ func (k *keyWriter) resources(list corev1.ResourceList) {
 		k.text(string(name))
 		v := q.MilliValue()
 		exact := q.CmpInt64(v/1000) == 0 && v%1000 == 0 || q.Cmp(*resource.NewMilliQuantity(v, resource.DecimalSI)) == 0
-		if k.flag(exact); exact {
+		k.flag(exact)
+		if exact {
 			k.number(v)
 		} else {
 			k.text(q.String())
@@ -227,7 +234,8 @@ func (k *keyWriter) text(s string) {
 func (k *keyWriter) number(v int64) { *k = binary.AppendVarint(*k, v) }
 
 func (k *keyWriter) optional(v *int64) {
-	if k.flag(v != nil); v != nil {
+	k.flag(v != nil)
+	if v != nil {
 		k.number(*v)
 	}
 }
