@@ -25,7 +25,7 @@ func minimal() map[string]string {
 		"LOCATION":                  "East US",
 		"AZURE_NODE_RESOURCE_GROUP": "MC_lab",
 		"VNET_SUBNET_ID":            "/subscriptions/s/resourceGroups/MC_lab/providers/Microsoft.Network/virtualNetworks/v/subnets/n",
-		"SSH_PUBLIC_KEY":            "ssh-ed25519 AAAA",
+		"SSH_PUBLIC_KEY":            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE+nq7TgN4D4A1BOCcIYGb40IvZaR5AgmiNRM3juUFuv",
 	}
 }
 
@@ -56,7 +56,7 @@ func TestDefaults(t *testing.T) {
 		Azure: Azure{
 			SubscriptionID: "00000000-0000-0000-0000-000000000001", Location: "eastus", NodeResourceGroup: "MC_lab",
 			SubnetID:     "/subscriptions/s/resourceGroups/MC_lab/providers/Microsoft.Network/virtualNetworks/v/subnets/n",
-			SSHPublicKey: "ssh-ed25519 AAAA", AdminUsername: "azureuser", NetworkPlugin: "azure",
+			SSHPublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE+nq7TgN4D4A1BOCcIYGb40IvZaR5AgmiNRM3juUFuv", AdminUsername: "azureuser", NetworkPlugin: "azure",
 			NetworkPluginMode: "overlay", NetworkDataplane: "cilium", MemoryOverheadPercent: 0.075, SDKLogging: true,
 			NetworkInterfaces: "inline", MachineCreate: "if-none-match",
 			Cloud: Cloud{

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // setter parses a value into a Config. Its error completes a sentence that starts with the option's name.
@@ -169,10 +172,28 @@ func adminName(c *Config, v string) error {
 	return nil
 }
 
+// leastRSA is the size of the smallest RSA keys that Azure takes, in bits.
+const leastRSA = 2048
+
+// sshKey refuses what Azure would refuse on every machine: it takes RSA keys of at least 2048 bits and Ed25519 keys
+// (documentation "Create and use an SSH public-private key pair for Linux VMs in Azure", supported SSH key formats).
 func sshKey(c *Config, v string) error {
 	v = strings.TrimSpace(v)
-	if len(strings.Fields(v)) < 2 || strings.Contains(v, "PRIVATE KEY") || strings.Contains(v, "\n") {
+	key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(v))
+	if err != nil || len(options) > 0 || strings.Contains(v, "\n") {
 		return errors.New("is not one line of a type and a key, such as ssh-ed25519 AAAA…")
+	}
+	bits := 0
+	if k, ok := key.(ssh.CryptoPublicKey); ok {
+		if k, ok := k.CryptoPublicKey().(*rsa.PublicKey); ok {
+			bits = k.N.BitLen()
+		}
+	}
+	switch {
+	case key.Type() == ssh.KeyAlgoRSA && bits < leastRSA:
+		return fmt.Errorf("is an RSA key of %d bits; Azure takes %d and more", bits, leastRSA)
+	case key.Type() != ssh.KeyAlgoRSA && key.Type() != ssh.KeyAlgoED25519:
+		return fmt.Errorf("is a key of type %s; Azure takes %s and %s", key.Type(), ssh.KeyAlgoRSA, ssh.KeyAlgoED25519)
 	}
 	c.Azure.SSHPublicKey = v
 	return nil

@@ -139,7 +139,7 @@ settings:
     location: eastus
     nodeResourceGroup: MC_lab
     vnetSubnetID: /subscriptions/s/resourceGroups/MC_lab/providers/Microsoft.Network/virtualNetworks/v/subnets/n
-    sshPublicKey: ssh-ed25519 AAAA
+    sshPublicKey: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIE+nq7TgN4D4A1BOCcIYGb40IvZaR5AgmiNRM3juUFuv
 `
 
 func TestObjects(t *testing.T) {
