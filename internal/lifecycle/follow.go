@@ -42,12 +42,8 @@ func Follow(w model.World, s Sight) []Look {
 			out = append(out, Look{ID: id, Due: due})
 		}
 	}
-	nodes, present, claimed := map[string]model.Node{}, map[string]bool{}, map[string]bool{}
-	for _, n := range w.Nodes {
-		if n.ProviderID != "" {
-			nodes[n.ProviderID] = n
-		}
-	}
+	w = w.Indexed()
+	present, claimed := map[string]bool{}, map[string]bool{}
 	for i := range w.Instances {
 		present[w.Instances[i].ID] = true
 	}
@@ -55,7 +51,11 @@ func Follow(w model.World, s Sight) []Look {
 		c := &w.Claims[i]
 		id := cmp.Or(c.ProviderID, s.IDOf(c.Name))
 		claimed[id] = true
-		n, joined := nodes[id]
+		n := w.Index.NodeBy(id)
+		joined := n != nil
+		if !joined {
+			n = &model.Node{}
+		}
 		x, _ := model.FindCondition(c.Conditions, model.Launched)
 		switch ending, _ := model.FindCondition(c.Conditions, model.InstanceTerminating); {
 		case c.Deleting() && c.Is(model.InstanceTerminating):
@@ -72,8 +72,9 @@ func Follow(w model.World, s Sight) []Look {
 			add(id, x.Since, s.SeenAt(id), LookFirst)
 		}
 	}
-	for id, n := range nodes {
-		if n.Deleting() && n.Managed() && !claimed[id] {
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if id := n.ProviderID; n.Deleting() && n.Managed() && w.Index.NodeBy(id) == n && !claimed[id] {
 			add(id, n.DeletedAt, s.SeenAt(id), 0)
 		}
 	}

@@ -34,12 +34,6 @@ func (s *seller) meter(w *model.World) {
 
 // count takes from the limits what is there.
 func (s *seller) count(w *model.World) {
-	nodes := map[string]*model.Node{} // by provider id, those that claims may be
-	for i := range w.Nodes {
-		if n := &w.Nodes[i]; n.ProviderID != "" {
-			nodes[n.ProviderID] = n
-		}
-	}
 	s.tabs = map[string]vec.Vec{}
 	counted := map[*model.Node]bool{}
 	for i := range w.Claims {
@@ -47,7 +41,7 @@ func (s *seller) count(w *model.World) {
 		if c.Pool != s.pool.Name {
 			continue
 		}
-		n := nodes[c.ProviderID]
+		n := w.Index.NodeBy(c.ProviderID)
 		tab := s.charge(s.claimCapacity(c, n))
 		if n != nil {
 			counted[n] = true
