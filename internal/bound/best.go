@@ -1,6 +1,7 @@
 package bound
 
 import (
+	"container/heap"
 	"math"
 	"slices"
 
@@ -12,7 +13,7 @@ const (
 	Quick    = 5_000_000      // L0 and L1; a few milliseconds
 	Brisk    = 200_000_000    // L1Split for any number of groups, L2 for some; tenths of a second
 	Thorough = 1_000_000_000  // L2 for some dozens; a second or two
-	Patient  = 20_000_000_000 // L2 for a hundred groups; a minute or more
+	Patient  = 20_000_000_000 // L2 for hundreds of groups; a minute or more
 )
 
 const (
@@ -35,10 +36,14 @@ func upTo(p Problem, tier Tier, effort int) Certificate {
 	list := parts(p)
 	for _, q := range list {
 		worth, prices, t := q.strongest(tier, effort/len(list))
+		proven := q.certify(&c, worth, prices)
+		if q.below != nil && q.certified(&c) < q.sum(q.below) { // too much of it could not be proven: what may be cut is proven at once
+			t, proven = L1Split, q.certify(&c, q.below, nil)
+		}
 		if v := q.sum(worth) * q.money; v > dearest {
 			c.Tier, dearest = t, v
 		}
-		if !q.certify(&c, worth, prices) && prices == nil {
+		if !proven && prices == nil {
 			worth, prices, _ = q.strongest(L1, effort)
 			q.certify(&c, worth, prices)
 		}
@@ -80,10 +85,20 @@ func (q *part) strongest(tier Tier, effort int) (worth, prices []float64, t Tier
 	if tier == L1Split || len(q.groups) > maxWhole || q.work > effort {
 		return worth, prices, t
 	}
-	if better := q.generate(worth, true, effort); q.sum(better) > q.sum(worth)*(1+tiny) {
+	if better := q.columns(effort); q.sum(better) > q.sum(worth)*(1+tiny) {
+		q.below = worth
 		worth, prices, t = better, nil, L2
 	}
 	return worth, prices, t
+}
+
+// certified is what all pods are worth in a certificate.
+func (q *part) certified(c *Certificate) float64 {
+	total := 0.0
+	for i, g := range q.groups {
+		total += float64(c.Worth[g]) / unit / q.money * q.count[i]
+	}
+	return total
 }
 
 // certify turns prices into whole numbers and proves them, machine by machine; prices that turn out a little too high are
@@ -100,11 +115,14 @@ func (q *part) certify(c *Certificate, worth, prices []float64) bool {
 		excess := 0.0
 		use := map[int]int32{}
 		for m, id := range q.machines {
-			w := &prover{q: q, m: m, c: c, nodes: nodesProof}
-			proof := w.prove(q.knapsack(m, shrunk), prices, shrink)
+			w := &prover{q: q, m: m, c: c, nodes: nodesProof, excess: excess}
 			use[id] = int32(len(c.Proofs))
-			c.Proofs = append(c.Proofs, proof)
-			excess = max(excess, w.excess)
+			if prices != nil {
+				c.Proofs = append(c.Proofs, w.given(prices, shrink))
+			} else {
+				c.Proofs = append(c.Proofs, w.prove(shrunk))
+			}
+			excess = w.excess
 		}
 		if excess <= 1 {
 			for id, n := range use {
@@ -130,44 +148,86 @@ type prover struct {
 	m      int
 	c      *Certificate
 	nodes  int
-	excess float64 // by how much the worst leaf is worth too much
+	excess float64 // by how much the worst leaf of any machine so far is worth too much
 }
 
-// prove returns a proof for what is between low and high.
-func (w *prover) prove(k knapsack, prices []float64, shrink float64) Proof {
-	given := prices != nil
-	var cut load
-	ok := true
-	if !given {
-		if cut, ok = k.split(); ok {
-			prices, shrink = cut.prices, 1
+// leaf is where a proof may still branch.
+type leaf struct {
+	at   *Proof
+	k    knapsack
+	cut  load
+	over float64
+}
+
+// leaves is a heap, the worst first.
+type leaves []leaf
+
+func (l leaves) Len() int           { return len(l) }
+func (l leaves) Less(i, j int) bool { return l[i].over > l[j].over }
+func (l leaves) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+
+// Push adds a leaf.
+func (l *leaves) Push(x any) { *l = append(*l, x.(leaf)) }
+
+// Pop takes the last one away.
+func (l *leaves) Pop() any {
+	x := (*l)[len(*l)-1]
+	*l = (*l)[:len(*l)-1]
+	return x
+}
+
+// given proves by a list of prices that does for all machines.
+func (w *prover) given(prices []float64, shrink float64) Proof {
+	x := w.leaf(prices, shrink)
+	w.excess = max(w.excess, w.over(w.q.knapsack(w.m, nil), x.Prices))
+	return x
+}
+
+// prove branches where a leaf is worth most beyond the price, until none is worth more than what another machine is already worth too much.
+func (w *prover) prove(worth []float64) Proof {
+	root := &Proof{Prices: make([]int64, len(w.q.scale))}
+	list := &leaves{}
+	w.open(list, root, w.q.knapsack(w.m, worth))
+	for ; list.Len() > 0; w.nodes-- {
+		x := (*list)[0]
+		f := x.k.fraction(x.cut)
+		if x.over <= max(1, w.excess) || f < 0 || w.nodes <= 0 {
+			w.excess = max(w.excess, x.over)
+			break
 		}
+		heap.Pop(list)
+		n := math.Floor(x.cut.n[f])
+		low, high := x.k, x.k
+		low.high, high.low = slices.Clone(x.k.high), slices.Clone(x.k.low)
+		low.high[f], high.low[f] = n, n+1
+		*x.at = Proof{Group: int32(w.q.groups[w.q.fits[w.m][f].g]), At: int64(n), Low: &Proof{}, High: &Proof{}}
+		w.open(list, x.at.Low, low)
+		w.open(list, x.at.High, high)
 	}
-	leaf := Proof{Prices: make([]int64, len(w.q.scale))}
-	for r := range leaf.Prices {
-		if len(prices) > 0 && w.q.scale[r] > 0 {
-			leaf.Prices[r] = int64(prices[r]*shrink*w.q.money*unit/w.q.scale[r] + 0.5)
-		}
-	}
+	return *root
+}
+
+// open proves what is between low and high by the prices of the best cut load; where nothing is, any prices do.
+func (w *prover) open(list *leaves, at *Proof, k knapsack) {
+	cut, ok := k.split()
+	*at = w.leaf(cut.prices, 1)
 	if !ok {
-		return leaf // nothing is between: any prices do
+		return
 	}
-	over := w.over(k, leaf.Prices)
-	f := -1
-	if !given {
-		f = k.fraction(cut)
+	if over := w.over(k, at.Prices); over > 1 {
+		heap.Push(list, leaf{at, k, cut, over})
 	}
-	if over <= 1 || f < 0 || w.nodes <= 0 {
-		w.excess = max(w.excess, over)
-		return leaf
+}
+
+// leaf writes prices of resources in whole numbers.
+func (w *prover) leaf(prices []float64, shrink float64) Proof {
+	x := Proof{Prices: make([]int64, len(w.q.scale))}
+	for r := range x.Prices {
+		if len(prices) > 0 && w.q.scale[r] > 0 {
+			x.Prices[r] = int64(prices[r]*shrink*w.q.money*unit/w.q.scale[r] + 0.5)
+		}
 	}
-	w.nodes--
-	n := math.Floor(cut.n[f])
-	low, high := k, k
-	low.high, high.low = slices.Clone(k.high), slices.Clone(k.low)
-	low.high[f], high.low[f] = n, n+1
-	less, more := w.prove(low, nil, 1), w.prove(high, nil, 1)
-	return Proof{Group: int32(w.q.groups[w.q.fits[w.m][f].g]), At: int64(n), Low: &less, High: &more}
+	return x
 }
 
 // over is how much a leaf's pods may be worth, as a multiple of the machine's price.

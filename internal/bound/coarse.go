@@ -203,7 +203,7 @@ func (q *part) clustered(start, prices []float64, budget int) []float64 {
 	best, value := start, q.sum(start)
 	for _, n := range crowds {
 		if n >= len(q.groups) {
-			return q.generate(best, false, budget)
+			return q.generate(best, budget)
 		}
 		list := q.clusters(n, prices)
 		c := q.coarse(list)
@@ -212,7 +212,7 @@ func (q *part) clustered(start, prices []float64, budget int) []float64 {
 		for k := range from {
 			from[k] = dot(c.need[k], prices)
 		}
-		worth := c.generate(from, false, q.work+(budget-q.work)/2)
+		worth := c.generate(from, q.work+(budget-q.work)/2)
 		q.work = c.work
 		better := q.valid(q.refine(list, c, worth), budget)
 		if v := q.sum(better); v > value {

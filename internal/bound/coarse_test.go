@@ -12,13 +12,13 @@ func TestClustersLoseNextToNothing(t *testing.T) {
 		for _, q := range parts(p) {
 			prices := q.aggregate()
 			start := q.worthOf(prices)
-			full := q.sum(q.generate(start, false, Patient))
+			full := q.sum(q.generate(start, Patient))
 			list := q.clusters(crowds[0], prices)
 			if len(list) >= len(q.groups) {
 				t.Fatalf("%d clusters of %d groups are none", len(list), len(q.groups))
 			}
 			c := q.coarse(list)
-			few := q.sum(q.valid(q.refine(list, c, c.generate(c.worthOf(prices), false, Patient)), Patient))
+			few := q.sum(q.valid(q.refine(list, c, c.generate(c.worthOf(prices), Patient)), Patient))
 			if few > full*(1+2*closeTo) || few < full*0.998 {
 				t.Errorf("seed %d: %d clusters say %.5f, all %d groups %.5f", seed, len(list), few, len(q.groups), full)
 			}

@@ -4,30 +4,25 @@ import "slices"
 
 // How column generation runs.
 const (
-	maxRounds  = 1000
-	nodesFirst = 20   // branch and bound nodes per machine and round, while loads that help are easily found
-	nodesLast  = 2000 // and then
-	moreLoads  = 8    // loads taken from one machine in one round, of other groups each
-	smooth     = 0.5  // how far prices stay near the best ones known, so that they do not jump about
-	closeTo    = 1e-4 // as near the optimum as matters
-	firstBox   = 0.5
+	maxRounds = 1000
+	moreLoads = 8    // loads taken from one machine in one round, of other groups each
+	smooth    = 0.5  // how far prices stay near the best ones known, so that they do not jump about
+	closeTo   = 1e-4 // as near the optimum as matters
+	firstBox  = 0.5
 )
 
 // generate looks for prices of pods at which all of them together are worth most and no machine holds pods worth more than its price:
-// it asks the master for prices, each machine for its best load at those prices, and gives new loads back to the master. Whatever
+// it asks the master for prices, each machine for its best load at those prices, which may cut pods, and gives new loads back to the master. Whatever
 // the prices are, dividing them by the worst excess makes them valid (Farley's bound); the best ones found so far are returned, so it
 // may stop at any time. start is valid already.
-func (q *part) generate(start []float64, whole bool, budget int) []float64 {
+func (q *part) generate(start []float64, budget int) []float64 {
 	width := make([]float64, len(start))
 	for g := range width {
 		width[g] = firstBox
 	}
 	r := newMaster(q, start, width)
 	best, value := start, q.sum(start)
-	near, nodes := smooth, nodesFirst
-	if !whole {
-		nodes = 0
-	}
+	near := smooth
 	for range maxRounds {
 		r.settle(budget)
 		if q.work > budget {
@@ -40,7 +35,7 @@ func (q *part) generate(start []float64, whole bool, budget int) []float64 {
 				ask[g] = max(0, near*best[g]+(1-near)*r.worth[g])
 			}
 			var excess float64
-			excess, fresh = q.round(r, ask, nodes)
+			excess, fresh = q.round(r, ask)
 			if v := q.sum(ask) / excess; v > value {
 				for g := range ask {
 					ask[g] /= excess
@@ -55,8 +50,6 @@ func (q *part) generate(start []float64, whole bool, budget int) []float64 {
 			near = 0
 		case r.widen(best, width):
 			near = smooth
-		case nodes == nodesFirst:
-			near, nodes = smooth, nodesLast
 		default:
 			return best // nothing new at the master's own prices
 		}
@@ -79,21 +72,13 @@ func (r *master) widen(centre, width []float64) bool {
 	return any
 }
 
-// round asks every machine for its best load, whole when nodes are given, adds those that help to the master, and returns by how
-// much the prices are too high for the worst machine.
-func (q *part) round(r *master, ask []float64, nodes int) (excess float64, fresh bool) {
+// round asks every machine for its best load, adds those that help to the master, and returns by how much the prices are too high for the
+// worst machine.
+func (q *part) round(r *master, ask []float64) (excess float64, fresh bool) {
 	excess = tiny
 	for m := range q.machines {
-		k := q.knapsack(m, ask)
-		var l load
-		var most float64
-		if nodes > 0 {
-			l, most = k.whole(nodes, max(excess, 1)*q.price[m])
-		} else {
-			l, _ = k.split()
-			most = l.value
-		}
-		excess = max(excess, most/max(q.price[m], tiny))
+		l, _ := q.knapsack(m, ask).split()
+		excess = max(excess, l.value/max(q.price[m], tiny))
 		left := slices.Clone(ask)
 		for range moreLoads {
 			if !r.offer(m, l) {
@@ -105,10 +90,7 @@ func (q *part) round(r *master, ask []float64, nodes int) (excess float64, fresh
 					left[q.fits[m][i].g] = 0
 				}
 			}
-			cut, _ := q.knapsack(m, left).split()
-			if l = cut; nodes > 0 {
-				l = q.knapsack(m, left).rounded(cut)
-			}
+			l, _ = q.knapsack(m, left).split()
 		}
 	}
 	return excess, fresh

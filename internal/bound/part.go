@@ -19,7 +19,8 @@ type part struct {
 	fits     [][]fit // by machine
 	scale    []float64
 	money    float64
-	work     int // numbers touched so far
+	work     int       // numbers touched so far
+	below    []float64 // the worth of groups in the tier below L2, once that was climbed
 }
 
 // fit is a group that a machine may hold, and how many of it at most.
