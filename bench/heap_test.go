@@ -20,7 +20,7 @@ func liveHeap() float64 {
 // pictured returns what a picture of the world keeps alive beside the world itself, in bytes.
 func pictured(w model.World) float64 {
 	before := liveHeap()
-	p := place.NewPicture(place.Input{World: w})
+	p := place.NewWhatIf(place.Input{World: w})
 	size := liveHeap() - before
 	runtime.KeepAlive(p)
 	runtime.KeepAlive(w)

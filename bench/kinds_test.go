@@ -22,7 +22,7 @@ func TestOtherPeoplesPods(t *testing.T) {
 		w := workload.World(all, k.Pods(300, 1))
 		p := decide(w)
 		placed := map[model.PodKey]bool{}
-		for _, b := range p.Buy {
+		for _, b := range p.NewClaims {
 			for _, key := range b.Pods {
 				placed[key] = true
 			}
@@ -38,7 +38,7 @@ func TestOtherPeoplesPods(t *testing.T) {
 		}
 		least := bound.Best(bound.FromWorld(w, pods), bound.Brisk)
 		over := 100 * (p.Price.Float()/least.Value.Float() - 1)
-		t.Logf("%s: %s on %d machines, %.2f %% above %s", k.Name, p.Price, len(p.Buy), over, least)
+		t.Logf("%s: %s on %d machines, %.2f %% above %s", k.Name, p.Price, len(p.NewClaims), over, least)
 		if limit, known := most[k.Name]; !known || over > limit {
 			t.Errorf("%s: %.2f %% above the bound, at most %.1f", k.Name, over, limit)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
-	"github.com/karpenter-aks/karpenter/internal/land"
+	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -74,7 +74,7 @@ func parts() []struct {
 		{"audit", func(w model.World, p place.Plan) { audit.Check(w, p) }},
 		{"expected", func(w model.World, _ place.Plan) { place.Expected(w) }},
 		{"disrupt", func(w model.World, _ place.Plan) { disrupt.Decide(disrupt.Input{World: w, Now: now}) }},
-		{"land", func(w model.World, _ place.Plan) { land.Decide(w, now, land.Spent{}) }},
+		{"land", func(w model.World, _ place.Plan) { nomination.Decide(w, now, nomination.Spent{}) }},
 	}
 }
 

@@ -38,9 +38,9 @@ func TestPoolsOfTheirOwn(t *testing.T) {
 			}
 		}
 		plan := decide(one)
-		apart, machines = apart+plan.Price, machines+len(plan.Buy)
+		apart, machines = apart+plan.Price, machines+len(plan.NewClaims)
 	}
-	t.Logf("together %s on %d machines, one by one %s on %d", together.Price, len(together.Buy), apart, machines)
+	t.Logf("together %s on %d machines, one by one %s on %d", together.Price, len(together.NewClaims), apart, machines)
 	if over := together.Price.Float()/apart.Float() - 1; over > 0.01 {
 		t.Errorf("%.2f %% dearer than plans made one by one", 100*over)
 	}

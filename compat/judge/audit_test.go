@@ -43,9 +43,9 @@ func anyhow(r *rand.Rand, w model.World) place.Plan {
 		switch n := r.IntN(6); {
 		case x.Node != "":
 		case n == 0 && len(w.Nodes) > 0:
-			p.Fits = append(p.Fits, place.Nomination{Pod: x.Key(), Node: w.Nodes[r.IntN(len(w.Nodes))].Name})
-		case n <= 2 && len(p.Buy) > 0:
-			at := &p.Buy[r.IntN(len(p.Buy))]
+			p.Existing = append(p.Existing, place.Nomination{Pod: x.Key(), Node: w.Nodes[r.IntN(len(w.Nodes))].Name})
+		case n <= 2 && len(p.NewClaims) > 0:
+			at := &p.NewClaims[r.IntN(len(p.NewClaims))]
 			at.Pods = append(at.Pods, x.Key())
 		case n < 5:
 			types := w.Catalogs[w.Pools[0].Class].Types
@@ -55,7 +55,7 @@ func anyhow(r *rand.Rand, w model.World) place.Plan {
 			if r.IntN(3) == 0 {
 				list = t.Offerings
 			}
-			b := place.Purchase{Pool: "p", Class: w.Pools[0].Class, Requests: t.Allocatable, Pods: []model.PodKey{x.Key()}}
+			b := place.NewClaim{Pool: "p", Class: w.Pools[0].Class, Requests: t.Allocatable, Pods: []model.PodKey{x.Key()}}
 			zones := model.Requirement{Key: model.LabelZone, Op: model.In}
 			for _, o := range list {
 				b.Options = append(b.Options, place.Option{Key: o.Key(), Price: o.Price})
@@ -63,10 +63,10 @@ func anyhow(r *rand.Rand, w model.World) place.Plan {
 			}
 			b.Requirements = []model.Requirement{{Key: model.LabelInstanceType, Op: model.In, Values: []string{t.Name}}, zones,
 				{Key: model.LabelCapacityType, Op: model.In, Values: []string{o.CapacityType}}}
-			p.Buy = append(p.Buy, b)
+			p.NewClaims = append(p.NewClaims, b)
 			p.Price += o.Price
 		default:
-			p.Left = append(p.Left, place.Leftover{Pod: x.Key(), Why: model.WhyResources})
+			p.Unscheduled = append(p.Unscheduled, place.Unscheduled{Pod: x.Key(), Why: model.WhyResources})
 		}
 	}
 	return p
@@ -75,14 +75,14 @@ func anyhow(r *rand.Rand, w model.World) place.Plan {
 // outcomes lists the ways in which the options of a plan's purchases may turn out, up to a number.
 func outcomes(p place.Plan, most int) []Choose {
 	total := 1
-	for _, b := range p.Buy {
+	for _, b := range p.NewClaims {
 		total = min(most, total*len(b.Options))
 	}
 	var out []Choose
 	for k := range total {
 		out = append(out, func(i, n int) int {
 			rest := k
-			for _, b := range p.Buy[:min(i, len(p.Buy))] {
+			for _, b := range p.NewClaims[:min(i, len(p.NewClaims))] {
 				rest /= len(b.Options)
 			}
 			return rest % n

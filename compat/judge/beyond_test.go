@@ -47,7 +47,7 @@ func beyond(t testing.TB, seed uint64, tally map[string]int) {
 		}
 	}
 	bought := map[model.OfferingKey]int64{}
-	for _, b := range h.plan.Buy {
+	for _, b := range h.plan.NewClaims {
 		if k := b.Options[0].Key; k.CapacityType == model.Reserved {
 			bought[k]++
 			tally["reserved"]++

@@ -278,7 +278,7 @@ func fits(t testing.TB, seed uint64, q judge.Question, both map[bool]int, strict
 	for _, p := range waiting {
 		q.World = w
 		q.World.Pods = append(slices.Clone(w.Pods), p)
-		ours := len(place.Decide(place.Input{World: q.World, Pods: []model.Pod{p}}).Fits) > 0
+		ours := len(place.Decide(place.Input{World: q.World, Pods: []model.Pod{p}}).Existing) > 0
 		theirs := ""
 		var said string
 		for _, n := range w.Nodes {

@@ -20,7 +20,7 @@ func First(int, int) int { return 0 }
 // are evicted if the plan speaks of them.
 func Plan(w model.World, p place.Plan, choose Choose) (Question, error) {
 	q := Question{World: Evicted(w, spoken(p)), Orders: 20, Seed: 1}
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		m, err := purchased(w, b, fmt.Sprintf("buy-%03d", i), choose(i, len(b.Options)))
 		if err != nil {
 			return Question{}, err
@@ -31,7 +31,7 @@ func Plan(w model.World, p place.Plan, choose Choose) (Question, error) {
 		}
 	}
 	there := map[string]bool{}
-	for _, f := range p.Fits {
+	for _, f := range p.Existing {
 		name := f.Node
 		if f.Claim != "" {
 			name = "claim-" + f.Claim
@@ -52,21 +52,21 @@ func Plan(w model.World, p place.Plan, choose Choose) (Question, error) {
 // spoken reports which pods the plan places or leaves over.
 func spoken(p place.Plan) func(model.PodKey) bool {
 	all := map[model.PodKey]bool{}
-	for _, b := range p.Buy {
+	for _, b := range p.NewClaims {
 		for _, k := range b.Pods {
 			all[k] = true
 		}
 	}
-	for _, f := range p.Fits {
+	for _, f := range p.Existing {
 		all[f.Pod] = true
 	}
-	for _, l := range p.Left {
+	for _, l := range p.Unscheduled {
 		all[l.Pod] = true
 	}
 	return func(k model.PodKey) bool { return all[k] }
 }
 
-func purchased(w model.World, b place.Purchase, name string, option int) (model.Node, error) {
+func purchased(w model.World, b place.NewClaim, name string, option int) (model.Node, error) {
 	pool, ok := find(w.Pools, b.Pool)
 	if !ok {
 		return model.Node{}, fmt.Errorf("purchase for pool %s: no such pool", b.Pool)

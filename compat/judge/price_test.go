@@ -65,17 +65,17 @@ func (b *bill) add(t testing.TB, seed uint64, w model.World) {
 		t.Errorf("seed %d: the audit refuses the plan: %s", seed, bad[0])
 	}
 	left := map[model.PodKey]bool{}
-	for _, l := range plan.Left {
+	for _, l := range plan.Unscheduled {
 		left[l.Pod] = true
 	}
 	// As many pods left, and the same ones.
-	if len(r.Left) != len(plan.Left) || slices.ContainsFunc(r.Left, func(l upstream.Left) bool { return !left[l.Pod] }) {
+	if len(r.Left) != len(plan.Unscheduled) || slices.ContainsFunc(r.Left, func(l upstream.Left) bool { return !left[l.Pod] }) {
 		return
 	}
 	b.compared, b.ours, b.theirs = b.compared+1, b.ours+plan.Price, b.theirs+r.Price
 	if plan.Price > r.Price {
 		b.dearer++
-		t.Logf("seed %d: ours costs %s with %d machines, upstream's %s with %d", seed, plan.Price, len(plan.Buy), r.Price, len(r.Buy))
+		t.Logf("seed %d: ours costs %s with %d machines, upstream's %s with %d", seed, plan.Price, len(plan.NewClaims), r.Price, len(r.Buy))
 	}
 }
 

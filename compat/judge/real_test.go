@@ -24,7 +24,7 @@ func TestRealisticPlansLand(t *testing.T) {
 		a := h.answer
 		t.Logf("%s: %d pods land on %d machines", c.name, a.Accepted, len(h.question.Machines))
 		if a.Accepted != len(c.w.Pods) {
-			t.Errorf("%s: %d of %d pods land, %d are left; refused: %.600s", c.name, a.Accepted, len(c.w.Pods), len(h.plan.Left), a.Text())
+			t.Errorf("%s: %d of %d pods land, %d are left; refused: %.600s", c.name, a.Accepted, len(c.w.Pods), len(h.plan.Unscheduled), a.Text())
 		}
 	}
 }

@@ -36,7 +36,7 @@ func related(t testing.TB, seed uint64) int {
 	name := fmt.Sprintf("seed %d", seed)
 	h := hear(t, hearing{name: name, world: worldgen.Related(seed), choose: func(i, n int) int { return (i + int(seed)) % n }})
 	h.lands(t, name)
-	for _, l := range h.plan.Left {
+	for _, l := range h.plan.Unscheduled {
 		t.Errorf("%s: left over: %s: %s", name, l.Pod, words(l))
 	}
 	return h.answer.Accepted

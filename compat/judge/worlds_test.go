@@ -157,13 +157,13 @@ func compare(t testing.TB, seed uint64, w model.World, tally map[string]int) {
 		return
 	}
 	plan := place.Decide(place.Input{World: w})
-	ours := len(place.Waiting(w)) - len(plan.Left)
+	ours := len(place.Waiting(w)) - len(plan.Unscheduled)
 	tally["upstream, accepted"] += len(landed)
 	tally["ours"] += ours
 	if ours >= len(landed) || mattersMore(w, plan, landed) {
 		return
 	}
-	for _, l := range plan.Left {
+	for _, l := range plan.Unscheduled {
 		if !landed[l.Pod] {
 			continue
 		}
@@ -183,7 +183,7 @@ func compare(t testing.TB, seed uint64, w model.World, tally map[string]int) {
 // Upstream does not look at priorities; kube-scheduler binds important pods first.
 func mattersMore(w model.World, plan place.Plan, landed map[model.PodKey]bool) bool {
 	left := map[model.PodKey]bool{}
-	for _, l := range plan.Left {
+	for _, l := range plan.Unscheduled {
 		left[l.Pod] = true
 	}
 	more := map[int32]int{}
@@ -291,7 +291,7 @@ func withinLimits(w model.World, buy []upstream.Machine) []upstream.Machine {
 }
 
 // reason is our reason for leaving the pod, in one word per pool.
-func reason(l place.Leftover) string {
+func reason(l place.Unscheduled) string {
 	if l.Why != "" {
 		return string(l.Why)
 	}
@@ -303,7 +303,7 @@ func reason(l place.Leftover) string {
 	return strings.Join(slices.Compact(all), "+")
 }
 
-func words(l place.Leftover) string {
+func words(l place.Unscheduled) string {
 	out := []string{cmp.Or(string(l.Why)+" "+l.Detail, "-")}
 	for _, r := range l.Refusals {
 		out = append(out, r.Pool+": "+string(r.Why)+", "+r.Detail)

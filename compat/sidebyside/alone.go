@@ -121,14 +121,14 @@ func fromPods() (string, error) {
 	runtime.KeepAlive(mirror)
 	runtime.KeepAlive(w)
 	return fmt.Sprintf("%.0f pods/s (%s to read, %s to decide; %d shapes, %d machines, %d left; the mirror takes %.0f MB)", PerSecond(len(pods), in+decide), short(in),
-		short(decide), len(shapes), len(plan.Buy), len(plan.Left), float64(heap)/1e6), nil
+		short(decide), len(shapes), len(plan.NewClaims), len(plan.Unscheduled), float64(heap)/1e6), nil
 }
 
 // whatIf asks about one node after the other, and weighs the picture that answers.
 func whatIf(topology bool) (string, error) {
 	w := workload.Cluster(clusterNodes, clusterPods, topology, seed)
 	before := live()
-	p := place.NewPicture(place.Input{World: w})
+	p := place.NewWhatIf(place.Input{World: w})
 	heap := live() - before
 	var all []time.Duration
 	total := timed(func() {

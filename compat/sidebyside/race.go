@@ -129,7 +129,7 @@ func decided(in Input) (Side, place.Plan) {
 	}
 	var plan place.Plan
 	s := Side{Solve: timed(func() { plan = place.Decide(ask) })}
-	s.Machines, s.Left, s.Price = len(plan.Buy), len(plan.Left), plan.Price
+	s.Machines, s.Left, s.Price = len(plan.NewClaims), len(plan.Unscheduled), plan.Price
 	return s, plan
 }
 

@@ -21,9 +21,9 @@ func TestLabelsOfPoolsAreSetWhereUpstreamSetsThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var buy []place.Purchase
+			var buy []place.NewClaim
 			if replicas == "" {
-				buy = place.Decide(place.Input{World: w}).Buy
+				buy = place.Decide(place.Input{World: w}).NewClaims
 			} else {
 				for _, c := range static.Decide(w, w.Pools[0]).Create {
 					buy = append(buy, c.Purchase)

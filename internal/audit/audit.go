@@ -68,7 +68,7 @@ func Check(w model.World, p place.Plan) []Finding {
 func (a *audit) judge(p place.Plan) {
 	a.places(p)
 	var sum model.Price
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		name := fmt.Sprintf("purchase %d for pool %s", i, b.Pool)
 		if len(b.Options) == 0 || len(b.Pods) == 0 {
 			a.bad(OnSale, "%s has %d options for %d pods", name, len(b.Options), len(b.Pods))
@@ -116,15 +116,15 @@ func (a *audit) places(p place.Plan) {
 			a.moves[pod] = true
 		}
 	}
-	for _, b := range p.Buy {
+	for _, b := range p.NewClaims {
 		for _, k := range b.Pods {
 			once(k, true)
 		}
 	}
-	for _, n := range p.Fits {
+	for _, n := range p.Existing {
 		once(n.Pod, true)
 	}
-	for _, l := range p.Left {
+	for _, l := range p.Unscheduled {
 		once(l.Pod, false)
 		if l.Why == "" && len(l.Refusals) == 0 {
 			a.bad(Reason, "pod %s stays without a reason", l.Pod)
@@ -138,7 +138,7 @@ func (a *audit) places(p place.Plan) {
 }
 
 // purchase checks one machine to buy against every option it may become.
-func (a *audit) purchase(name string, b place.Purchase) {
+func (a *audit) purchase(name string, b place.NewClaim) {
 	pool, ok := find(a.w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })
 	if !ok || !open(pool) || pool.Class != b.Class {
 		a.bad(OpenPool, "%s: the pool may not buy this", name)
@@ -195,7 +195,7 @@ func open(p model.Pool) bool {
 type option struct {
 	name  string
 	pool  model.Pool
-	b     place.Purchase
+	b     place.NewClaim
 	f     *face
 	pods  model.Resources
 	kinds []*model.Pod // one of each kind of pod on it

@@ -45,7 +45,7 @@ func sound(t *testing.T, w model.World) place.Plan {
 	if f := Check(w, p); len(f) > 0 {
 		t.Fatalf("the plan is unsound to begin with: %v\n%s", f, p)
 	}
-	if len(p.Buy) == 0 || len(p.Fits) < 2 || len(p.Left) == 0 {
+	if len(p.NewClaims) == 0 || len(p.Existing) < 2 || len(p.Unscheduled) == 0 {
 		t.Fatalf("the plan misses a kind of entry:\n%s", p)
 	}
 	return p
@@ -54,70 +54,70 @@ func sound(t *testing.T, w model.World) place.Plan {
 func TestBrokenPlansAreCaught(t *testing.T) {
 	pod := func(name string) model.PodKey { return model.PodKey{Namespace: "default", Name: name} }
 	nominate := func(p *place.Plan, name, node, claim string) {
-		p.Left = slices.DeleteFunc(p.Left, func(l place.Leftover) bool { return l.Pod == pod(name) })
-		p.Fits = append(p.Fits, place.Nomination{Pod: pod(name), Node: node, Claim: claim})
+		p.Unscheduled = slices.DeleteFunc(p.Unscheduled, func(l place.Unscheduled) bool { return l.Pod == pod(name) })
+		p.Existing = append(p.Existing, place.Nomination{Pod: pod(name), Node: node, Claim: claim})
 	}
-	own := func(p *place.Plan) { p.Buy[0].Options = slices.Clone(p.Buy[0].Options) }
+	own := func(p *place.Plan) { p.NewClaims[0].Options = slices.Clone(p.NewClaims[0].Options) }
 	for _, c := range []struct {
 		name  string
 		want  Rule
 		spoil func(p *place.Plan)
 	}{
-		{"a pod twice", OnePlace, func(p *place.Plan) { p.Fits = append(p.Fits, p.Fits[0]) }},
-		{"an unknown pod", KnownPod, func(p *place.Plan) { p.Fits[0].Pod.Name = "ghost" }},
-		{"a pod that runs", KnownPod, func(p *place.Plan) { p.Buy[0].Pods = append(p.Buy[0].Pods, pod("busy")) }},
+		{"a pod twice", OnePlace, func(p *place.Plan) { p.Existing = append(p.Existing, p.Existing[0]) }},
+		{"an unknown pod", KnownPod, func(p *place.Plan) { p.Existing[0].Pod.Name = "ghost" }},
+		{"a pod that runs", KnownPod, func(p *place.Plan) { p.NewClaims[0].Pods = append(p.NewClaims[0].Pods, pod("busy")) }},
 		{"a pod with needs", UndecidedPod, func(p *place.Plan) { nominate(p, "odd", "n1", "") }},
-		{"a pool that may not buy", OpenPool, func(p *place.Plan) { p.Buy[0].Pool = "shut" }},
-		{"a pool that does not exist", OpenPool, func(p *place.Plan) { p.Buy[0].Pool = "ghost" }},
+		{"a pool that may not buy", OpenPool, func(p *place.Plan) { p.NewClaims[0].Pool = "shut" }},
+		{"a pool that does not exist", OpenPool, func(p *place.Plan) { p.NewClaims[0].Pool = "ghost" }},
 		{"an option that is sold out", OnSale, func(p *place.Plan) {
-			p.Buy[0].Options = append(slices.Clone(p.Buy[0].Options), place.Option{Key: model.OfferingKey{Type: "D8", Zone: "1", CapacityType: "on-demand"}, Price: 400_000})
+			p.NewClaims[0].Options = append(slices.Clone(p.NewClaims[0].Options), place.Option{Key: model.OfferingKey{Type: "D8", Zone: "1", CapacityType: "on-demand"}, Price: 400_000})
 		}},
-		{"a wrong price", OnSale, func(p *place.Plan) { own(p); p.Buy[0].Options[0].Price-- }},
-		{"no options", OnSale, func(p *place.Plan) { p.Buy[0].Options = nil }},
-		{"worst first", BestFirst, func(p *place.Plan) { own(p); slices.Reverse(p.Buy[0].Options) }},
+		{"a wrong price", OnSale, func(p *place.Plan) { own(p); p.NewClaims[0].Options[0].Price-- }},
+		{"no options", OnSale, func(p *place.Plan) { p.NewClaims[0].Options = nil }},
+		{"worst first", BestFirst, func(p *place.Plan) { own(p); slices.Reverse(p.NewClaims[0].Options) }},
 		{"a label that no machine has", Labels, func(p *place.Plan) {
-			p.Left = slices.DeleteFunc(p.Left, func(l place.Leftover) bool { return l.Pod == pod("arm") })
-			p.Buy[0].Pods = append(p.Buy[0].Pods, pod("arm"))
+			p.Unscheduled = slices.DeleteFunc(p.Unscheduled, func(l place.Unscheduled) bool { return l.Pod == pod("arm") })
+			p.NewClaims[0].Pods = append(p.NewClaims[0].Pods, pod("arm"))
 		}},
 		{"a node with the wrong label", Labels, func(p *place.Plan) { nominate(p, "arm", "n1", "") }},
 		{"a claim with the wrong label", Labels, func(p *place.Plan) { nominate(p, "arm", "", "c1") }},
 		{"a claim that asks for what no option is", Labels, func(p *place.Plan) {
-			p.Buy[0].Requirements = append(slices.Clone(p.Buy[0].Requirements), model.Requirement{Key: "x", Op: model.Exists})
+			p.NewClaims[0].Requirements = append(slices.Clone(p.NewClaims[0].Requirements), model.Requirement{Key: "x", Op: model.Exists})
 		}},
-		{"a taint", Taints, func(p *place.Plan) { p.Buy[0].Pool = "gpu" }},
+		{"a taint", Taints, func(p *place.Plan) { p.NewClaims[0].Pool = "gpu" }},
 		{"too many pods", Room, func(p *place.Plan) {
-			for _, k := range p.Buy[0].Pods {
-				p.Fits = slices.DeleteFunc(p.Fits, func(n place.Nomination) bool { return n.Pod == k })
+			for _, k := range p.NewClaims[0].Pods {
+				p.Existing = slices.DeleteFunc(p.Existing, func(n place.Nomination) bool { return n.Pod == k })
 			}
-			for _, n := range p.Fits {
-				p.Buy[0].Pods = append(p.Buy[0].Pods, n.Pod)
+			for _, n := range p.Existing {
+				p.NewClaims[0].Pods = append(p.NewClaims[0].Pods, n.Pod)
 			}
-			p.Fits = nil
+			p.Existing = nil
 		}},
-		{"requests that forget the daemons", Room, func(p *place.Plan) { p.Buy[0].Requests.CPU -= 200 }},
+		{"requests that forget the daemons", Room, func(p *place.Plan) { p.NewClaims[0].Requests.CPU -= 200 }},
 		{"a full node", Room, func(p *place.Plan) {
-			for i := range p.Fits {
-				p.Fits[i].Node, p.Fits[i].Claim = "n1", ""
+			for i := range p.Existing {
+				p.Existing[i].Node, p.Existing[i].Claim = "n1", ""
 			}
 		}},
 		{"a full claim", Room, func(p *place.Plan) {
-			for i := range p.Fits {
-				p.Fits[i].Node, p.Fits[i].Claim = "", "c1"
+			for i := range p.Existing {
+				p.Existing[i].Node, p.Existing[i].Claim = "", "c1"
 			}
 		}},
-		{"more than the limit", Limits, func(p *place.Plan) { p.Buy = append(p.Buy, p.Buy[0], p.Buy[0]) }},
-		{"too little variety", Variety, func(p *place.Plan) { p.Buy[0].Options = p.Buy[0].Options[:1] }},
+		{"more than the limit", Limits, func(p *place.Plan) { p.NewClaims = append(p.NewClaims, p.NewClaims[0], p.NewClaims[0]) }},
+		{"too little variety", Variety, func(p *place.Plan) { p.NewClaims[0].Options = p.NewClaims[0].Options[:1] }},
 		{"a wrong sum", Sum, func(p *place.Plan) { p.Price++ }},
-		{"a claim that asks for anything", Asks, func(p *place.Plan) { p.Buy[0].Requirements = nil }},
-		{"a cordoned node", Target, func(p *place.Plan) { p.Fits[0].Node, p.Fits[0].Claim = "n2", "" }},
-		{"no target", Target, func(p *place.Plan) { p.Fits[0].Node, p.Fits[0].Claim = "", "" }},
-		{"an unknown claim", Target, func(p *place.Plan) { p.Fits[0].Node, p.Fits[0].Claim = "", "ghost" }},
-		{"a pod left without a word", Reason, func(p *place.Plan) { p.Left[0].Why, p.Left[0].Refusals = "", nil }},
+		{"a claim that asks for anything", Asks, func(p *place.Plan) { p.NewClaims[0].Requirements = nil }},
+		{"a cordoned node", Target, func(p *place.Plan) { p.Existing[0].Node, p.Existing[0].Claim = "n2", "" }},
+		{"no target", Target, func(p *place.Plan) { p.Existing[0].Node, p.Existing[0].Claim = "", "" }},
+		{"an unknown claim", Target, func(p *place.Plan) { p.Existing[0].Node, p.Existing[0].Claim = "", "ghost" }},
+		{"a pod left without a word", Reason, func(p *place.Plan) { p.Unscheduled[0].Why, p.Unscheduled[0].Refusals = "", nil }},
 	} {
 		w := world(t)
 		p := sound(t, w)
-		p.Buy, p.Left, p.Fits = slices.Clone(p.Buy), slices.Clone(p.Left), slices.Clone(p.Fits)
-		p.Buy[0].Pods = slices.Clip(p.Buy[0].Pods)
+		p.NewClaims, p.Unscheduled, p.Existing = slices.Clone(p.NewClaims), slices.Clone(p.Unscheduled), slices.Clone(p.Existing)
+		p.NewClaims[0].Pods = slices.Clip(p.NewClaims[0].Pods)
 		c.spoil(&p)
 		if f := Check(w, p); !slices.ContainsFunc(f, func(f Finding) bool { return f.Rule == c.want }) {
 			t.Errorf("%s: want %s, found %v\n%s", c.name, c.want, f, p)
@@ -146,7 +146,7 @@ pdb lenient allowed=0 always-allow-unready pods=default/unready
 		t.Fatal(err)
 	}
 	for name, may := range map[string]bool{"free": true, "unready": true, "kept": false, "guarded": false, "ends": false, "agent": false, "stays": false} {
-		p := place.Plan{Fits: []place.Nomination{{Pod: model.PodKey{Namespace: "default", Name: name}, Node: "here"}}}
+		p := place.Plan{Existing: []place.Nomination{{Pod: model.PodKey{Namespace: "default", Name: name}, Node: "here"}}}
 		f := Check(w, p)
 		if refused := slices.ContainsFunc(f, func(f Finding) bool { return f.Rule == KnownPod }); refused == may || may && len(f) > 0 {
 			t.Errorf("%s may move: %t; found %v", name, may, f)

@@ -60,12 +60,12 @@ func (s *stage) pod(name, app, node string, shape ...func(*model.Pod)) model.Pod
 }
 
 func (s *stage) fits(p model.Pod, node string) {
-	s.p.Fits = append(s.p.Fits, place.Nomination{Pod: p.Key(), Node: node})
+	s.p.Existing = append(s.p.Existing, place.Nomination{Pod: p.Key(), Node: node})
 }
 
 // buy plans a D4 in one of the zones for the pods.
 func (s *stage) buy(zones string, pods ...model.Pod) {
-	b := place.Purchase{Pool: s.pool, Class: worldtext.Ref("default")}
+	b := place.NewClaim{Pool: s.pool, Class: worldtext.Ref("default")}
 	for _, z := range strings.Split(zones, ",") {
 		b.Options = append(b.Options, place.Option{Key: model.OfferingKey{Type: "D4", Zone: z, CapacityType: model.OnDemand}, Price: 200_000})
 	}
@@ -75,7 +75,7 @@ func (s *stage) buy(zones string, pods ...model.Pod) {
 	}
 	b.Requirements = []model.Requirement{{Key: model.LabelInstanceType, Op: model.In, Values: []string{"D4"}},
 		{Key: model.LabelZone, Op: model.In, Values: strings.Split(zones, ",")}, {Key: model.LabelCapacityType, Op: model.In, Values: []string{model.OnDemand}}}
-	s.p.Buy = append(s.p.Buy, b)
+	s.p.NewClaims = append(s.p.NewClaims, b)
 	s.p.Price += 200_000
 }
 

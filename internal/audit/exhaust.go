@@ -44,50 +44,50 @@ type exhaust struct {
 // try decides for the pods from i on, then looks at what came out.
 func (e *exhaust) try(p place.Plan, i int) {
 	if i == len(e.pods) {
-		better := !e.any || len(p.Left) < len(e.best.Left) || len(p.Left) == len(e.best.Left) && p.Price < e.best.Price
+		better := !e.any || len(p.Unscheduled) < len(e.best.Unscheduled) || len(p.Unscheduled) == len(e.best.Unscheduled) && p.Price < e.best.Price
 		if p = e.settled(p); better && len(Check(e.w, p)) == 0 {
 			e.any, e.best = true, p
 		}
 		return
 	}
 	pod := e.pods[i]
-	for b := range p.Buy {
+	for b := range p.NewClaims {
 		q := clone(p)
-		q.Buy[b] = e.with(q.Buy[b], pod)
+		q.NewClaims[b] = e.with(q.NewClaims[b], pod)
 		e.try(q, i+1)
 	}
 	for _, s := range e.sold {
 		e.try(e.bought(p, s, pod), i+1)
 	}
 	q := clone(p)
-	q.Left = append(q.Left, place.Leftover{Pod: pod.Key(), Why: model.WhyResources, Detail: "every other plan places fewer pods"})
+	q.Unscheduled = append(q.Unscheduled, place.Unscheduled{Pod: pod.Key(), Why: model.WhyResources, Detail: "every other plan places fewer pods"})
 	e.try(q, i+1)
 }
 
 // settled decides what no pod cared about: labels for which the pool allows several values.
 func (e *exhaust) settled(p place.Plan) place.Plan {
 	p = clone(p)
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		pool, _ := find(e.w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })
 		for _, r := range pool.Requirements {
 			if r.Op == model.In && len(r.Values) > 0 && !slices.ContainsFunc(b.Requirements, func(q model.Requirement) bool { return canonical(q.Key) == canonical(r.Key) }) {
 				b.Requirements = append(slices.Clip(b.Requirements), model.Requirement{Key: r.Key, Op: model.In, Values: r.Values[:1]})
 			}
 		}
-		p.Buy[i] = b
+		p.NewClaims[i] = b
 	}
 	return p
 }
 
 func clone(p place.Plan) place.Plan {
-	p.Buy, p.Left, p.Fits = slices.Clone(p.Buy), slices.Clone(p.Left), slices.Clone(p.Fits)
+	p.NewClaims, p.Unscheduled, p.Existing = slices.Clone(p.NewClaims), slices.Clone(p.Unscheduled), slices.Clone(p.Existing)
 	return p
 }
 
 // bought is the plan with one more machine, for the pod alone.
 func (e *exhaust) bought(p place.Plan, s sold, pod model.Pod) place.Plan {
 	p = clone(p)
-	b := place.Purchase{Pool: s.pool.Name, Class: s.pool.Class, Options: []place.Option{{Key: s.o.Key(), Price: s.o.Price}}}
+	b := place.NewClaim{Pool: s.pool.Name, Class: s.pool.Class, Options: []place.Option{{Key: s.o.Key(), Price: s.o.Price}}}
 	only := func(key, v string) {
 		b.Requirements = append(b.Requirements, model.Requirement{Key: key, Op: model.In, Values: []string{v}})
 	}
@@ -98,13 +98,13 @@ func (e *exhaust) bought(p place.Plan, s sold, pod model.Pod) place.Plan {
 	a := newAudit(e.w)
 	x, _ := a.offering(b.Pool, b.Class, s.o.Key())
 	b.Requests = a.face(s.pool, b.Requirements, "", x).daemons
-	p.Buy = append(p.Buy, e.with(b, pod))
+	p.NewClaims = append(p.NewClaims, e.with(b, pod))
 	p.Price += s.o.Price
 	return p
 }
 
 // with adds a pod to a machine, which takes on the labels that the pod's selector asks for.
-func (e *exhaust) with(b place.Purchase, pod model.Pod) place.Purchase {
+func (e *exhaust) with(b place.NewClaim, pod model.Pod) place.NewClaim {
 	b.Pods = append(slices.Clip(b.Pods), pod.Key())
 	b.Requests = b.Requests.Add(pod.Requests)
 	b.Requirements = slices.Clone(b.Requirements)
@@ -132,14 +132,14 @@ func (e *exhaust) with(b place.Purchase, pod model.Pod) place.Purchase {
 func Missed(w model.World, p place.Plan) []model.PodKey {
 	w = w.Indexed()
 	var out []model.PodKey
-	for i, l := range p.Left {
+	for i, l := range p.Unscheduled {
 		pod := w.Index.Pod(l.Pod)
 		if pod == nil {
 			continue
 		}
 		e := &exhaust{w: w, pods: []model.Pod{*pod}}
 		rest := clone(p)
-		rest.Left = slices.Delete(rest.Left, i, i+1)
+		rest.Unscheduled = slices.Delete(rest.Unscheduled, i, i+1)
 		for _, pool := range w.Pools {
 			for _, t := range w.Catalog(pool.Name, pool.Class).Types {
 				for _, o := range t.Offerings {

@@ -85,10 +85,10 @@ func TestTheExhaustiveSearchPlacesNoFewerTiedPods(t *testing.T) {
 		if f := audit.Check(w, best); len(f) > 0 {
 			t.Fatalf("unsound: %v\nworld:\n%s\nplan:\n%s", f, text, best)
 		}
-		if len(p.Fits) == 0 && len(p.Left) < len(best.Left) {
+		if len(p.Existing) == 0 && len(p.Unscheduled) < len(best.Unscheduled) {
 			t.Fatalf("the engine places more than every plan does\nworld:\n%s\nengine:\n%s\nsearch:\n%s", text, p, best)
 		}
-		if worlds++; len(p.Left) > len(best.Left) {
+		if worlds++; len(p.Unscheduled) > len(best.Unscheduled) {
 			fewer++
 		}
 	})
@@ -145,7 +145,7 @@ func TestTheExhaustiveSearchFindsTheCheapestPlan(t *testing.T) {
 			t.Fatalf("the search left over %v\nworld:\n%s\nplan:\n%s", missed, text, best)
 		}
 		p := place.Decide(place.Input{World: w})
-		if len(p.Left) < len(best.Left) || len(p.Left) == len(best.Left) && p.Price < best.Price {
+		if len(p.Unscheduled) < len(best.Unscheduled) || len(p.Unscheduled) == len(best.Unscheduled) && p.Price < best.Price {
 			t.Fatalf("the engine does better than every plan\nworld:\n%s\nengine:\n%s\nsearch:\n%s", text, p, best)
 		}
 	})

@@ -129,7 +129,7 @@ func tolerated(t model.Taint, list []model.Toleration) bool {
 
 // variety checks minValues: the options of the purchase show enough distinct values, or the purchase is relaxed and its claim asks for no
 // more than they show.
-func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
+func (a *audit) variety(name string, pool model.Pool, b place.NewClaim) {
 	for _, r := range pool.Requirements {
 		if r.MinValues == 0 {
 			continue
@@ -160,7 +160,7 @@ func (a *audit) variety(name string, pool model.Pool, b place.Purchase) {
 }
 
 // asks checks that the claim cannot become a type, zone or capacity type that is none of the options'.
-func (a *audit) asks(name string, b place.Purchase) {
+func (a *audit) asks(name string, b place.NewClaim) {
 	for _, x := range []struct {
 		key string
 		of  func(model.OfferingKey) string

@@ -16,7 +16,7 @@ func (a *audit) limits(p place.Plan) {
 		for _, name := range slices.Sorted(maps.Keys(pool.Limits)) {
 			limit := pool.Limits[name]
 			bought := int64(0)
-			for _, b := range p.Buy {
+			for _, b := range p.NewClaims {
 				if b.Pool != pool.Name {
 					continue
 				}
@@ -45,7 +45,7 @@ func (a *audit) supplies(p place.Plan) {
 		key   model.OfferingKey
 	}
 	promised := map[source]int64{}
-	for _, b := range p.Buy {
+	for _, b := range p.NewClaims {
 		for _, o := range b.Options {
 			promised[source{b.Class, o.Key}]++
 		}
@@ -112,10 +112,10 @@ func (a *audit) inUse(pool, name string) int64 {
 // a heavier one. Only clear cases count: heavier pools with limits, minValues or taints that merely discourage, pods with wishes, with
 // neighbours to think of or who are thought of by others, and plans cut short are not judged.
 func (a *audit) weights(p place.Plan) {
-	if p.Cut {
+	if p.BudgetExceeded {
 		return
 	}
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		pool, ok := find(a.w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })
 		if !ok {
 			continue

@@ -14,7 +14,7 @@ import (
 // and claims on which nothing is expected are looked at too: they are domains, and have pods.
 func (a *audit) nominations(p place.Plan) {
 	nodes, claims := map[string][]*model.Pod{}, map[string][]*model.Pod{}
-	for _, n := range p.Fits {
+	for _, n := range p.Existing {
 		if (n.Node == "") == (n.Claim == "") {
 			a.bad(Target, "pod %s: want a node or a claim, have %q and %q", n.Pod, n.Node, n.Claim)
 			continue

@@ -28,7 +28,7 @@ func TestAPlanMayHoldInOneOrderOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := place.Plan{Fits: []place.Nomination{{Pod: w.Pods[0].Key(), Node: "n" + c.zoneOfA}, {Pod: w.Pods[1].Key(), Node: "n2"}}}
+		p := place.Plan{Existing: []place.Nomination{{Pod: w.Pods[0].Key(), Node: "n" + c.zoneOfA}, {Pod: w.Pods[1].Key(), Node: "n2"}}}
 		if f := audit.Check(w, p); len(f) > 0 {
 			t.Fatalf("%+v: unsound: %v", c, f)
 		}

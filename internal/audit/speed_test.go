@@ -51,7 +51,7 @@ func BenchmarkCheck(b *testing.B) {
 			continue
 		}
 		s.buy(fmt.Sprint(m%3+1), pods...)
-		buy := &s.p.Buy[len(s.p.Buy)-1]
+		buy := &s.p.NewClaims[len(s.p.NewClaims)-1]
 		buy.Options, buy.Requirements[0].Values = nil, nil
 		for i := range 60 {
 			typ := fmt.Sprintf("D%02d", i)

@@ -51,7 +51,7 @@ func draw(t *rapid.T, types, groups, copies int) string {
 // certified returns the bound for the pods that a plan places on purchases.
 func certified(t interface{ Fatalf(string, ...any) }, w model.World, p place.Plan) bound.Certificate {
 	bought := map[model.PodKey]bool{}
-	for _, b := range p.Buy {
+	for _, b := range p.NewClaims {
 		for _, k := range b.Pods {
 			bought[k] = true
 		}

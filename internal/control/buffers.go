@@ -63,7 +63,7 @@ func (b *bufferStatus) pass(ctx context.Context) time.Duration {
 func roomFor(w model.World) map[model.PodKey]buffer.Room {
 	w.Pools = nil // nothing is bought: only what is there is asked
 	out := map[model.PodKey]buffer.Room{}
-	for _, f := range place.Decide(place.Input{World: w}).Fits {
+	for _, f := range place.Decide(place.Input{World: w}).Existing {
 		key, ok := buffer.Of(f.Pod)
 		if !ok {
 			continue
@@ -83,18 +83,18 @@ func roomFor(w model.World) map[model.PodKey]buffer.Room {
 func told(p place.Plan) place.Plan {
 	virtual := func(k model.PodKey) bool { _, ok := buffer.Of(k); return ok }
 	real := p
-	real.Fits, real.Left, real.Buy = nil, nil, nil
-	for _, f := range p.Fits {
+	real.Existing, real.Unscheduled, real.NewClaims = nil, nil, nil
+	for _, f := range p.Existing {
 		if !virtual(f.Pod) {
-			real.Fits = append(real.Fits, f)
+			real.Existing = append(real.Existing, f)
 		}
 	}
-	for _, l := range p.Left {
+	for _, l := range p.Unscheduled {
 		if !virtual(l.Pod) {
-			real.Left = append(real.Left, l)
+			real.Unscheduled = append(real.Unscheduled, l)
 		}
 	}
-	for _, b := range p.Buy {
+	for _, b := range p.NewClaims {
 		var pods []model.PodKey
 		for _, k := range b.Pods {
 			if !virtual(k) {
@@ -102,7 +102,7 @@ func told(p place.Plan) place.Plan {
 			}
 		}
 		b.Pods = pods
-		real.Buy = append(real.Buy, b)
+		real.NewClaims = append(real.NewClaims, b)
 	}
 	return real
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/internal/kube"
-	"github.com/karpenter-aks/karpenter/internal/land"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
@@ -28,7 +28,7 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		}
 	}
 	machines := machinesByClaim(w)
-	var landings map[string]land.Landing
+	var landings map[string]nomination.Landing
 	next, _ := c.safely(&c.promises, opening, w, func() { landings = c.landings(w) })
 	joined := make(map[string]bool, len(w.Claims))
 	for i := range w.Claims {

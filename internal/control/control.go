@@ -19,7 +19,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/market"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
-	"github.com/karpenter-aks/karpenter/internal/land"
+	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -128,7 +128,7 @@ type Controller struct {
 	nominates bool
 	muted     time.Time
 	// spent are the pods that are told of a node no more, because it led to nothing.
-	spent     land.Spent
+	spent     nomination.Spent
 	pruned    prunes    // has a lock of its own
 	barren    barren    // only the loop of pools uses it
 	lookAfter time.Time // no machine is looked at before

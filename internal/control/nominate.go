@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
-	"github.com/karpenter-aks/karpenter/internal/land"
+	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -34,7 +34,7 @@ const (
 type nominator struct {
 	*Controller
 	last     time.Time
-	patience land.Patience
+	patience nomination.Patience
 }
 
 func (c *Controller) nominator() *nominator { return &nominator{Controller: c} }
@@ -54,7 +54,7 @@ func (n *nominator) pass(ctx context.Context) time.Duration {
 	w := n.World.Snapshot()
 	var back []model.Pod
 	var next time.Duration
-	var landings map[string]land.Landing
+	var landings map[string]nomination.Landing
 	wait, ok := n.safely(&n.promises, telling, w, func() {
 		back, next = n.patience.Look(w, now)
 		n.mu.Lock()
@@ -91,12 +91,12 @@ func (n *nominator) takeBack(ctx context.Context, pods []model.Pod) error {
 }
 
 // landings says which pods to tell of which new nodes, and which nodes are kept shut for others, by claim name; nil when kube-scheduler takes no advice.
-func (c *Controller) landings(w model.World) map[string]land.Landing {
+func (c *Controller) landings(w model.World) map[string]nomination.Landing {
 	if !c.Settings.Nominate || c.Now().Before(c.muteUntil()) {
 		return nil
 	}
-	out := map[string]land.Landing{}
-	for _, l := range land.Decide(w, c.Now(), c.spentOn()) {
+	out := map[string]nomination.Landing{}
+	for _, l := range nomination.Decide(w, c.Now(), c.spentOn()) {
 		out[l.Claim] = l
 	}
 	return out
@@ -186,7 +186,7 @@ func (c *Controller) muteUntil() time.Time {
 	return c.muted
 }
 
-func (c *Controller) spentOn() land.Spent {
+func (c *Controller) spentOn() nomination.Spent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spent

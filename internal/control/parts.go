@@ -35,7 +35,7 @@ func (b *behind) split(w model.World, plan place.Plan) (pools []string) {
 	if len(short) == 0 {
 		return nil
 	}
-	for _, l := range plan.Left {
+	for _, l := range plan.Unscheduled {
 		for _, r := range l.Refusals {
 			if r.Why == model.WhyPlanCut {
 				pools = append(pools, r.Pool)
@@ -53,21 +53,21 @@ func (b *behind) split(w model.World, plan place.Plan) (pools []string) {
 
 // short lists the pods that a plan left and that more work might find a place for: their turn did not come, or they have ties, and the plan was cut short.
 func short(w model.World, plan place.Plan) []model.Pod {
-	left := map[model.PodKey]place.Leftover{}
-	for _, l := range plan.Left {
+	left := map[model.PodKey]place.Unscheduled{}
+	for _, l := range plan.Unscheduled {
 		left[l.Pod] = l
 	}
 	return slices.DeleteFunc(place.Waiting(w), func(p model.Pod) bool {
 		l, ok := left[p.Key()]
 		cut := slices.ContainsFunc(l.Refusals, func(r place.Refusal) bool { return r.Why == model.WhyPlanCut })
-		return !ok || !cut && (!plan.Cut || l.Why != "" || place.Alone(p))
+		return !ok || !cut && (!plan.BudgetExceeded || l.Why != "" || place.Alone(p))
 	})
 }
 
 // note remembers the pods that a plan did not buy anything for.
 func (b *behind) note(pods []model.Pod, plan place.Plan) {
 	bought := map[model.PodKey]bool{}
-	for _, x := range plan.Buy {
+	for _, x := range plan.NewClaims {
 		for _, k := range x.Pods {
 			bought[k] = true
 		}
@@ -141,8 +141,8 @@ func (b *behind) again(w model.World, of part, plan *place.Plan) {
 
 // tooMuch has the plan say of the part's pods that even a plan for them alone was too much work.
 func tooMuch(plan *place.Plan, of part) {
-	for i := range plan.Left {
-		l := &plan.Left[i]
+	for i := range plan.Unscheduled {
+		l := &plan.Unscheduled[i]
 		l.Refusals = slices.Clone(l.Refusals)
 		for k := range l.Refusals {
 			if r := &l.Refusals[k]; r.Why == model.WhyPlanCut {

@@ -12,7 +12,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube"
-	"github.com/karpenter-aks/karpenter/internal/land"
+	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -27,7 +27,7 @@ type provisioner struct {
 	about  uint64          // fingerprint of what it was made from
 	sieve  sieve
 	// settling knows who lost the place that was bought for it, and may get another yet; again is when to plan again for these, zero when there are none.
-	settling land.Settling
+	settling nomination.Settling
 	again    time.Time
 	// behind are pods that a plan for all was cut short for.
 	behind behind
@@ -151,7 +151,7 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
 	p.move(ctx, w, plan)
-	p.Observe.Leftovers(w.Index, real.Left)
+	p.Observe.Leftovers(w.Index, real.Unscheduled)
 }
 
 // timed makes a plan, and tells of one that takes long while it is being made.
@@ -182,7 +182,7 @@ const writers = 16
 // order is a claim to write, and the purchase it stands for.
 type order struct {
 	claim    model.Claim
-	purchase place.Purchase
+	purchase place.NewClaim
 }
 
 // replans bounds how often a plan is made anew without those who may get the place yet that was bought for them.
@@ -195,7 +195,7 @@ func (p *provisioner) settled(w model.World) place.Plan {
 	for range replans {
 		plan := p.decide(w, pods, of.effort)
 		var buying []model.PodKey
-		for _, b := range plan.Buy {
+		for _, b := range plan.NewClaims {
 			buying = append(buying, b.Pods...)
 		}
 		wait, next := p.settling.Look(w, buying, p.Now())
@@ -218,15 +218,15 @@ func (p *provisioner) settled(w model.World) place.Plan {
 func (p *provisioner) cut(w model.World, of part, plan *place.Plan) {
 	if of.pods != nil {
 		p.behind.again(w, of, plan)
-	} else if plan.Cut {
-		p.Observe.PlanCut(w.Pools, p.behind.split(w, *plan), len(plan.Left))
+	} else if plan.BudgetExceeded {
+		p.Observe.PlanCut(w.Pools, p.behind.split(w, *plan), len(plan.Unscheduled))
 	}
 }
 
 // buy writes the claims of a plan. A claim whose name exists is one that an
 // earlier pass, or an earlier process, wrote for the same pods.
 func (p *provisioner) buy(ctx context.Context, w model.World, plan place.Plan) {
-	if len(plan.Buy) == 0 {
+	if len(plan.NewClaims) == 0 {
 		return
 	}
 	var g errgroup.Group
@@ -245,7 +245,7 @@ func orders(w model.World, plan place.Plan) []order {
 		taken[w.Claims[i].Name] = true
 	}
 	var out []order
-	for i, b := range plan.Buy {
+	for i, b := range plan.NewClaims {
 		pool, class, ok := poolAndClass(w, b.Pool)
 		if !ok {
 			continue

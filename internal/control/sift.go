@@ -42,7 +42,7 @@ func (p *provisioner) decide(w model.World, pods []model.Pod, effort int) place.
 		return p.sift(in, orWaiting(w, pods), told)
 	}
 	var rest, apart []model.Pod
-	var left []place.Leftover
+	var left []place.Unscheduled
 	for _, x := range orWaiting(w, pods) {
 		if why, bad := p.sieve.apart[x.UID]; bad {
 			apart, left = append(apart, x), append(left, setApart(x, why))
@@ -51,14 +51,14 @@ func (p *provisioner) decide(w model.World, pods []model.Pod, effort int) place.
 		}
 	}
 	if len(rest) == 0 {
-		return place.Plan{Left: left}
+		return place.Plan{Unscheduled: left}
 	}
 	in.Pods = rest
 	plan, why := p.attempt(in, told)
 	if why != "" {
 		return p.sift(in, append(rest, apart...), told)
 	}
-	plan.Left = append(plan.Left, left...)
+	plan.Unscheduled = append(plan.Unscheduled, left...)
 	return plan
 }
 
@@ -116,7 +116,7 @@ func (p *provisioner) sift(in place.Input, pods []model.Pod, told map[string]boo
 	p.setApart(apart, len(pods))
 	for _, b := range apart {
 		for _, x := range b.pods {
-			plan.Left = append(plan.Left, setApart(x, b.why))
+			plan.Unscheduled = append(plan.Unscheduled, setApart(x, b.why))
 		}
 	}
 	return plan
@@ -160,12 +160,12 @@ func (p *provisioner) setApart(list []batch, of int) {
 	p.Log.Error(nil, "some pods are left out because no plan can be made with them; please report this", "pods", len(s.apart), "of", of, "first", first, "again after", after.String())
 }
 
-func setApart(x model.Pod, why model.Why) place.Leftover {
+func setApart(x model.Pod, why model.Why) place.Unscheduled {
 	detail := "every plan with it was unsound and was thrown away; this is a defect of the controller"
 	if why == model.WhyPanic {
 		detail = "making a plan with it panicked; this is a defect of the controller"
 	}
-	return place.Leftover{Pod: x.Key(), Why: why, Detail: detail}
+	return place.Unscheduled{Pod: x.Key(), Why: why, Detail: detail}
 }
 
 // attempt makes one plan; why is "" when it may be carried out. What is wrong with it is told once for each cause in told.

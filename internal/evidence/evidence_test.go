@@ -37,12 +37,12 @@ func TestPlansReadBackTheSame(t *testing.T) {
 		case 1:
 			p.Price++
 		case 2:
-			if len(p.Buy) > 0 {
-				p.Buy[0].Options = nil
+			if len(p.NewClaims) > 0 {
+				p.NewClaims[0].Options = nil
 			}
 		case 3:
-			if len(p.Left) > 0 {
-				p.Left[0] = place.Leftover{Pod: p.Left[0].Pod, Refusals: []place.Refusal{{Pool: "a"}}}
+			if len(p.Unscheduled) > 0 {
+				p.Unscheduled[0] = place.Unscheduled{Pod: p.Unscheduled[0].Pod, Refusals: []place.Refusal{{Pool: "a"}}}
 			}
 		}
 		var b strings.Builder

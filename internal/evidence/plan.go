@@ -17,7 +17,7 @@ const Noun = "plan"
 const unsaid = "as the controller said"
 
 func printPlan(b *strings.Builder, p place.Plan) {
-	for _, x := range p.Buy {
+	for _, x := range p.NewClaims {
 		// What a claim has in common with a purchase is written as a claim.
 		claim := worldtext.Print(model.World{Claims: []model.Claim{{Name: "it", Pool: x.Pool, Class: x.Class, Requirements: x.Requirements, Requests: x.Requests}}})
 		b.WriteString(Noun + " buy" + strings.TrimPrefix(strings.TrimSuffix(claim, "\n"), "claim it"))
@@ -33,14 +33,14 @@ func printPlan(b *strings.Builder, p place.Plan) {
 		}
 		fmt.Fprintf(b, " pods=%s\n", strings.Join(pods, ","))
 	}
-	for _, x := range p.Fits {
+	for _, x := range p.Existing {
 		where := "node=" + x.Node
 		if x.Node == "" {
 			where = "claim=" + x.Claim
 		}
 		fmt.Fprintf(b, "%s fit %s %s\n", Noun, x.Pod, where)
 	}
-	for _, x := range p.Left {
+	for _, x := range p.Unscheduled {
 		fmt.Fprintf(b, "%s left %s", Noun, x.Pod)
 		if x.Why != "" {
 			fmt.Fprintf(b, " why=%s", x.Why)
@@ -55,7 +55,7 @@ func printPlan(b *strings.Builder, p place.Plan) {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(b, "%s price %s\n", Noun, dollars(p.Price))
-	if p.Cut {
+	if p.BudgetExceeded {
 		b.WriteString(Noun + " cut\n")
 	}
 }
@@ -82,14 +82,14 @@ func ReadLine(p *place.Plan, words []string) error {
 		p.Price = price
 		return err
 	case "cut":
-		p.Cut = true
+		p.BudgetExceeded = true
 		return nil
 	}
 	return fmt.Errorf("there is no %q: want buy, fit, left, price or cut", words[1])
 }
 
 func readPurchase(p *place.Plan, words []string) error {
-	var x place.Purchase
+	var x place.NewClaim
 	claim := []string{"claim", "it"}
 	for _, w := range words {
 		key, v, _ := strings.Cut(w, "=")
@@ -120,7 +120,7 @@ func readPurchase(p *place.Plan, words []string) error {
 	}
 	c := w.Claims[0]
 	x.Pool, x.Class, x.Requirements, x.Requests = c.Pool, c.Class, c.Requirements, c.Requests
-	p.Buy = append(p.Buy, x)
+	p.NewClaims = append(p.NewClaims, x)
 	return nil
 }
 
@@ -167,7 +167,7 @@ func readFit(p *place.Plan, words []string) error {
 	default:
 		return fmt.Errorf("there is no %q: want node= or claim=", key)
 	}
-	p.Fits = append(p.Fits, n)
+	p.Existing = append(p.Existing, n)
 	return nil
 }
 
@@ -179,7 +179,7 @@ func readLeft(p *place.Plan, words []string) error {
 	if err != nil {
 		return err
 	}
-	l := place.Leftover{Pod: pod}
+	l := place.Unscheduled{Pod: pod}
 	for _, w := range words[1:] {
 		switch key, v, _ := strings.Cut(w, "="); key {
 		case "why":
@@ -195,6 +195,6 @@ func readLeft(p *place.Plan, words []string) error {
 			return fmt.Errorf("there is no %q: want why= or refused=", key)
 		}
 	}
-	p.Left = append(p.Left, l)
+	p.Unscheduled = append(p.Unscheduled, l)
 	return nil
 }

@@ -37,7 +37,7 @@ var floors = []struct {
 	{"internal/ready", 1, nil, "a pure decider"},
 	{"internal/overlay", 1, nil, "a pure decider"},
 	{"internal/buffer", 1, nil, "a pure decider"},
-	{"internal/land", 1.1, nil, "a pure decider that reads what place planned"},
+	{"internal/nomination", 1.1, nil, "a pure decider that reads what place planned"},
 	{"internal/static", 1.1, nil, "a pure decider that asks place what to buy"},
 	{"internal/disrupt", 1.1, nil, "a pure decider that asks budget and place"},
 	{"internal/bound", 1, nil, "a pure decider"},

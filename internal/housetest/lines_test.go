@@ -62,7 +62,7 @@ func wide() []string {
 		"internal/config", "internal/control", "internal/convert", "internal/disrupt",
 		"internal/drain", "internal/evidence", "internal/housetest", "internal/kube",
 		"internal/kube/apikube", "internal/kube/guard", "internal/kube/memkube",
-		"internal/kube/storetest", "internal/land", "internal/lifecycle", "internal/manifest",
+		"internal/kube/storetest", "internal/nomination", "internal/lifecycle", "internal/manifest",
 		"internal/observe", "internal/overlay", "internal/place", "internal/plan/pack",
 		"internal/plan/portfolio", "internal/ready", "internal/require", "internal/sim",
 		"internal/simulate", "internal/spell", "internal/static", "internal/workload",

@@ -57,22 +57,22 @@ func (r *Recorder) Waiting(pods int) { r.metrics.queueDepth.Set(float64(pods)) }
 // Planned notes a plan and how long making it took.
 func (r *Recorder) Planned(p place.Plan, took time.Duration) {
 	r.metrics.planSeconds.Observe(took.Seconds())
-	r.metrics.unschedulable.Set(float64(len(p.Left)))
-	placed := len(p.Fits)
-	for _, b := range p.Buy {
+	r.metrics.unschedulable.Set(float64(len(p.Unscheduled)))
+	placed := len(p.Existing)
+	for _, b := range p.NewClaims {
 		placed += len(b.Pods)
 	}
 	// While pods wait a plan is made again and again; it is worth a line only when it says something new.
-	sum := [4]int{placed, len(p.Buy), len(p.Fits), len(p.Left)}
+	sum := [4]int{placed, len(p.NewClaims), len(p.Existing), len(p.Unscheduled)}
 	r.mu.Lock()
 	same := sum == r.last
 	r.last = sum
 	r.mu.Unlock()
-	if placed+len(p.Left) == 0 || same && len(p.Buy) == 0 {
+	if placed+len(p.Unscheduled) == 0 || same && len(p.NewClaims) == 0 {
 		return
 	}
-	r.log.Info("planned", "pods", placed, "nodeclaims", len(p.Buy), "nominated", len(p.Fits), "left", len(p.Left),
-		"price", p.Price.String(), "cut", p.Cut, "took", took.String())
+	r.log.Info("planned", "pods", placed, "nodeclaims", len(p.NewClaims), "nominated", len(p.Existing), "left", len(p.Unscheduled),
+		"price", p.Price.String(), "cut", p.BudgetExceeded, "took", took.String())
 }
 
 // PlanCut tells that a plan for all pods that wait was cut short at the work limit, and in which pools pods were left over because of it.
@@ -92,7 +92,7 @@ func (r *Recorder) PlanRefused(p place.Plan, findings []audit.Finding) {
 	for _, f := range findings {
 		said = append(said, f.String())
 	}
-	r.log.Error(nil, "an unsound plan was refused; please report this", "findings", list(said, maxFindings), "purchases", len(p.Buy))
+	r.log.Error(nil, "an unsound plan was refused; please report this", "findings", list(said, maxFindings), "purchases", len(p.NewClaims))
 }
 
 // Crashed tells that a loop panicked, over one object when about names one. It was survived, and is tried again later.
@@ -116,7 +116,7 @@ func (r *Recorder) PlanKept(o evidence.Outcome) {
 }
 
 // ClaimCreated tells of a new claim.
-func (r *Recorder) ClaimCreated(c model.Claim, b place.Purchase) {
+func (r *Recorder) ClaimCreated(c model.Claim, b place.NewClaim) {
 	r.metrics.claimsCreated.WithLabelValues(c.Pool, "provisioned").Inc()
 	best := b.Options[0]
 	r.log.Info("created nodeclaim", "NodeClaim", c.Name, "NodePool", c.Pool, "requests", b.Requests.String(), "pods", len(b.Pods),
@@ -129,7 +129,7 @@ func (r *Recorder) Nominated(p model.Pod, target string) {
 }
 
 // Leftovers tells every pod that goes nowhere why, in one event with a reason per pool.
-func (r *Recorder) Leftovers(pods *model.Index, left []place.Leftover) {
+func (r *Recorder) Leftovers(pods *model.Index, left []place.Unscheduled) {
 	counts := map[model.Why]int{}
 	for _, l := range left {
 		counts[l.Why]++

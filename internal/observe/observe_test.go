@@ -16,15 +16,15 @@ import (
 
 func TestLeftoverSaysWhyPerPool(t *testing.T) {
 	for name, x := range map[string]struct {
-		in   place.Leftover
+		in   place.Unscheduled
 		want string
 	}{
 		"the pod itself": {
-			place.Leftover{Why: model.WhyTopologySpread, Detail: "topology spread constraints are not decided yet"},
+			place.Unscheduled{Why: model.WhyTopologySpread, Detail: "topology spread constraints are not decided yet"},
 			"Failed to schedule pod: topology-spread: topology spread constraints are not decided yet",
 		},
 		"each pool in the order asked, with what its constraints removed": {
-			place.Leftover{Refusals: []place.Refusal{
+			place.Unscheduled{Refusals: []place.Refusal{
 				{Pool: "gpu", Why: model.WhyTaint, Detail: "taint gpu=true:NoSchedule is not tolerated"},
 				{Pool: "general", Why: model.WhyResources, Detail: "too large", Removed: []place.Removed{
 					{Why: model.WhyRequirements, Offerings: 40}, {Why: model.WhyNodeSelector}, {Why: model.WhyResources, Offerings: 2}}},
@@ -59,7 +59,7 @@ func recorder(t *testing.T) (*Recorder, *ear, *prometheus.Registry) {
 func TestPodsThatOptOutAreNotBothered(t *testing.T) {
 	r, e, _ := recorder(t)
 	pods := []model.Pod{{Namespace: "a", Name: "in"}, {Namespace: "a", Name: "out"}}
-	r.Leftovers(model.World{Pods: pods}.Indexed().Index, []place.Leftover{{Pod: pods[0].Key(), Why: model.WhyNoPools}, {Pod: pods[1].Key(), Why: model.WhyPoolOptOut}})
+	r.Leftovers(model.World{Pods: pods}.Indexed().Index, []place.Unscheduled{{Pod: pods[0].Key(), Why: model.WhyNoPools}, {Pod: pods[1].Key(), Why: model.WhyPoolOptOut}})
 	if len(e.heard) != 1 || e.heard[0].About.ObjectKey() != "a/in" || e.heard[0].Reason != "FailedScheduling" || e.heard[0].Type != kube.Warning {
 		t.Errorf("heard %+v, want one FailedScheduling about a/in", e.heard)
 	}
@@ -68,7 +68,7 @@ func TestPodsThatOptOutAreNotBothered(t *testing.T) {
 // TestMetricNamesAreThoseThatDashboardsQuery guards the names; they are part of the contract.
 func TestMetricNamesAreThoseThatDashboardsQuery(t *testing.T) {
 	r, _, reg := recorder(t)
-	r.ClaimCreated(model.Claim{Name: "c", Pool: "p"}, place.Purchase{Options: []place.Option{{}}})
+	r.ClaimCreated(model.Claim{Name: "c", Pool: "p"}, place.NewClaim{Options: []place.Option{{}}})
 	r.PoolUsage(model.Pool{Name: "p", Limits: map[string]int64{model.ResourceCPU: 100_000}}, model.Resources{CPU: 2000}, 1)
 	families, err := reg.Gather()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestEveryPoolIsHeardInTheEvent(t *testing.T) {
 	wordy := place.Refusal{Pool: "wordy", Why: model.WhyRequirements, Detail: strings.Repeat("välue, ", 10_000)}
 	short := place.Refusal{Pool: "short", Why: model.WhyTaint, Detail: "taint gpu=true:NoSchedule is not tolerated"}
 	for _, list := range [][]place.Refusal{{wordy, short}, {short, wordy}, {wordy, wordy, short, wordy}} {
-		text := Leftover(place.Leftover{Refusals: list})
+		text := Leftover(place.Unscheduled{Refusals: list})
 		if len(text) > 1024 || !utf8.ValidString(text) {
 			t.Errorf("%d bytes, UTF-8 %v", len(text), utf8.ValidString(text))
 		}
@@ -117,7 +117,7 @@ func TestEveryPoolIsHeardInTheEvent(t *testing.T) {
 			t.Errorf("some pool is not heard: %s", text)
 		}
 	}
-	text := Leftover(place.Leftover{Refusals: slices.Repeat([]place.Refusal{wordy}, 100)})
+	text := Leftover(place.Unscheduled{Refusals: slices.Repeat([]place.Refusal{wordy}, 100)})
 	if len(text) > 1024 || !strings.Contains(text, "nodepools more") {
 		t.Errorf("a hundred pools: %d bytes: %s", len(text), text)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Leftover says in words why a pod goes nowhere: the pod's own reason, or a reason per pool in the order they were asked.
-func Leftover(l place.Leftover) string {
+func Leftover(l place.Unscheduled) string {
 	if len(l.Refusals) == 0 {
 		return "Failed to schedule pod: " + reason(l.Why, l.Detail)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// BenchmarkMixes measures whole decisions, from pods to purchases, in pods per second.
+// BenchmarkMixes measures whole decisions, from pods to new claims, in pods per second.
 func BenchmarkMixes(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -31,8 +31,8 @@ func BenchmarkMixes(b *testing.B) {
 				}
 				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "pods/s")
 				b.ReportMetric(p.Price.Float(), "$/h")
-				b.ReportMetric(float64(len(p.Buy)), "machines")
-				b.ReportMetric(float64(len(p.Left)), "left")
+				b.ReportMetric(float64(len(p.NewClaims)), "machines")
+				b.ReportMetric(float64(len(p.Unscheduled)), "left")
 				b.ReportMetric((p.Price.Float()/floorPrice(w, model.Spot)-1)*100, "%above-floor")
 			})
 		}

@@ -15,7 +15,7 @@ import (
 // are all of the catalogue's class; one refusal for each, in their order. O(pools × keys² × offerings) at worst, in sets of bits.
 func Barren(cat model.Catalog, pools []model.Pool, choice MinValues) []Refusal {
 	out := make([]Refusal, len(pools))
-	sh := newShelf(cat)
+	sh := newOfferingIndex(cat)
 	if len(sh.items) == 0 {
 		return out
 	}
@@ -25,33 +25,33 @@ func Barren(cat model.Catalog, pools []model.Pool, choice MinValues) []Refusal {
 	return out
 }
 
-// barren is the refusal of a pool that can buy nothing of its shelf, ever; with Why "" when it can.
-func (s *seller) barren(choice MinValues) Refusal {
+// barren is the refusal of a pool that can buy nothing of its offering index, ever; with Why "" when it can.
+func (s *nodePool) barren(choice MinValues) Refusal {
 	out := Refusal{Pool: s.pool.Name}
 	what := ""
 	if s.base.First() < 0 {
-		out.Why, out.Detail = model.WhyRequirements, s.shelf.blame("the pool's", s.own)
+		out.Why, out.Detail = model.WhyRequirements, s.offerings.blame("the pool's", s.own)
 	} else if choice != BestEffort {
 		if what, out.Detail = s.uniform(); what != "" {
 			out.Why = model.WhyMinValues
 		}
 	}
 	if out.Why != "" {
-		out.Removed = []Removed{{Why: out.Why, What: what, Offerings: len(s.shelf.items)}}
+		out.Removed = []Removed{{Why: out.Why, What: what, Offerings: len(s.offerings.items)}}
 	}
 	return out
 }
 
 // uniform names the first label of which all offerings that the pool's requirements leave have fewer values than its minValues ask for, and
 // says who leaves so few: the catalogue, or as few of the requirements as do.
-func (s *seller) uniform() (key, text string) {
+func (s *nodePool) uniform() (key, text string) {
 	if key, _ = s.lack(s.base); key == "" {
 		return "", ""
 	}
 	var least, n int
 	few := func(q require.Set) bool {
 		t := s.variety()
-		s.shelf.filter(s.shelf.all, q).Each(t.add)
+		s.offerings.filter(s.offerings.all, q).Each(t.add)
 		x := t.keys[slices.IndexFunc(t.keys, func(x numbered) bool { return x.key == key })]
 		if x.n >= x.least {
 			return false
@@ -59,7 +59,7 @@ func (s *seller) uniform() (key, text string) {
 		least, n = x.least, x.n
 		return true
 	}
-	guilty := slices.DeleteFunc(slices.Clone(s.own.Keys()), func(k string) bool { return !s.shelf.machine(k) })
+	guilty := slices.DeleteFunc(slices.Clone(s.own.Keys()), func(k string) bool { return !s.offerings.machine(k) })
 	few(s.own)
 	for _, k := range slices.Clone(guilty) {
 		less := slices.DeleteFunc(slices.Clone(guilty), func(x string) bool { return x == k })
@@ -69,7 +69,7 @@ func (s *seller) uniform() (key, text string) {
 	}
 	text = fmt.Sprintf("label %s: the pool wants at least %d distinct values to choose from, ", key, least)
 	if len(guilty) == 0 {
-		return key, text + fmt.Sprintf("all offerings have %d%s", n, s.shelf.offered(key))
+		return key, text + fmt.Sprintf("all offerings have %d%s", n, s.offerings.offered(key))
 	}
 	var named []string
 	for _, k := range guilty {
@@ -79,7 +79,7 @@ func (s *seller) uniform() (key, text string) {
 }
 
 // blame names the requirements of a set that leave no offering: one that does so alone, else two that do so together, else as few as do.
-func (s *shelf) blame(whose string, q require.Set) string {
+func (s *offeringIndex) blame(whose string, q require.Set) string {
 	if k := q.Impossible(); k != "" {
 		return fmt.Sprintf("%s requirements on label %s exclude each other", whose, k)
 	}
@@ -121,7 +121,7 @@ func requirement(q require.Set, key string) string {
 }
 
 // offered says which values of a label machines have, where they are few.
-func (s *shelf) offered(key string) string {
+func (s *offeringIndex) offered(key string) string {
 	c := s.keys[key]
 	if c == nil || len(c.values) == 0 || len(c.values) > saidValues {
 		return ""
@@ -154,7 +154,7 @@ func parties(p *model.Pod, key string) string {
 
 // unreached names the first volume of the group's pods that alone leaves nothing of the offerings, beside these alternatives of their own;
 // "its volumes" when it takes more than one. Pods of one group are alike in where their volumes can be reached, and may have each its own.
-func (s *seller) unreached(from bitset.Set, g *group, own []require.Set) (who string, terms []model.Term) {
+func (s *nodePool) unreached(from bitset.Set, g *podClass, own []require.Set) (who string, terms []model.Term) {
 	for _, v := range g.first().Volumes {
 		if v.Terms == nil {
 			continue

@@ -95,7 +95,7 @@ func TestTooLittleChoiceForEverIsNamed(t *testing.T) {
 
 // What is named alone, or in two, or together, leaves nothing, and nothing less does.
 func TestWhatIsNamedIsTheLeast(t *testing.T) {
-	sh := newShelf(stock())
+	sh := newOfferingIndex(stock())
 	keys := []string{model.LabelZone, model.LabelCapacityType, model.LabelArch, "karpenter.azure.com/sku-family"}
 	values := [][]string{{"1", "2", "3"}, {"on-demand", "spot", "x"}, {"amd64", "arm64", "x"}, {"D", "E", "x"}}
 	for n := range 81 {

@@ -40,27 +40,27 @@ const (
 	varietyPart = 4 // one fourth
 )
 
-// buyer turns the bins of one tier into purchases.
+// buyer turns the bins of one tier into new claims.
 type buyer struct {
 	d       *decision
-	sellers []*seller
-	groups  []*group
+	pools   []*nodePool
+	classes []*podClass
 	choices []choice
-	most    int // options per purchase
-	// spare is, per seller, what the limits leave after all bins; waiting counts bins not turned into purchases yet.
+	most    int // options per new claim
+	// spare is, per pool, what the limits leave after all bins; waiting counts bins not turned into new claims yet.
 	spare   []vec.Vec
 	waiting []int
 	// last is the deal that was made last; the others are what the next one asks.
 	last          *deal
 	need, allowed vec.Vec
-	forms         []*form
+	forms         []*nodeConstraint
 	order         []int
 }
 
-// purchases builds the purchases of a draft. A bin of which too few offerings remain is given up, and its seller is closed
+// purchases builds the new claims of a draft. A bin of which too few offerings remain is given up, and its pool is closed
 // to its groups: given says how many, so that the caller may try elsewhere.
-func (b *buyer) purchases(d *portfolio.Draft) (out []Purchase, given int) {
-	b.waiting = make([]int, len(b.sellers))
+func (b *buyer) purchases(d *portfolio.Draft) (out []NewClaim, given int) {
+	b.waiting = make([]int, len(b.pools))
 	for _, x := range d.Bins {
 		b.waiting[b.choices[x.Choice].Seller]++
 	}
@@ -76,18 +76,18 @@ func (b *buyer) purchases(d *portfolio.Draft) (out []Purchase, given int) {
 		}
 		given++
 		for _, l := range x.Loads {
-			b.d.giveUp(b.groups[l.Group], b.sellers[b.choices[x.Choice].Seller])
+			b.d.giveUp(b.classes[l.Group], b.pools[b.choices[x.Choice].Seller])
 		}
 	}
 	return out, given
 }
 
-// deal is what purchases share that need the same of machines of one choice.
+// deal is what new claims share that need the same of machines of one choice.
 type deal struct {
 	choice  int
 	need    vec.Vec // pods
 	allowed vec.Vec // of the limits
-	forms   []*form
+	forms   []*nodeConstraint
 	// The answer; options is empty when too few offerings remain.
 	options      []Option
 	requirements []model.Requirement
@@ -103,11 +103,11 @@ func (b *buyer) deal(x portfolio.Bin) *deal {
 	c := &b.choices[x.Choice]
 	b.need, b.allowed, b.forms = append(b.need[:0], c.Room...), append(b.allowed[:0], c.Cost...), b.forms[:0]
 	clear(b.need)
-	addNeeds(b.need, x, b.groups)
+	addNeeds(b.need, x, b.classes)
 	for _, l := range x.Loads {
-		g := b.groups[l.Group]
-		if !slices.Contains(b.forms, g.form) {
-			b.forms = append(b.forms, g.form)
+		g := b.classes[l.Group]
+		if !slices.Contains(b.forms, g.constraint) {
+			b.forms = append(b.forms, g.constraint)
 		}
 	}
 	for i := range b.allowed {
@@ -125,9 +125,9 @@ func (b *buyer) deal(x portfolio.Bin) *deal {
 // answer fills in what machines the deal may ask for.
 func (b *buyer) answer(d *deal) {
 	c := &b.choices[d.choice]
-	s := b.sellers[c.Seller]
+	s := b.pools[c.Seller]
 	fits, own, first := b.candidates(d)
-	order, sight := append(b.order[:0], c.company...), sight{s: s, most: b.most}
+	order, sight := append(b.order[:0], c.company...), sight{pool: s, most: b.most}
 	t, all := s.variety(), len(s.wanted) > 0 && len(s.bounded) > 0
 	for i := first; i >= 0 && (len(order) < longList*b.most || all || !t.full()); i = fits.Next(i + 1) {
 		if !s.room[i].Covers(d.need) || !d.allowed.Covers(s.cost[i]) {
@@ -143,7 +143,7 @@ func (b *buyer) answer(d *deal) {
 	if len(items) == 0 || !s.enough(items) {
 		return
 	}
-	d.requests, d.items = requests, bitset.New(len(s.shelf.items))
+	d.requests, d.items = requests, bitset.New(len(s.offerings.items))
 	for _, i := range items {
 		d.items.Add(i)
 	}
@@ -155,7 +155,7 @@ func (b *buyer) answer(d *deal) {
 	}
 	d.most, d.options = make(vec.Vec, len(s.limits)), make([]Option, len(items))
 	for k, i := range items {
-		o := s.shelf.items[i].o
+		o := s.offerings.items[i].o
 		d.options[k] = Option{Key: o.Key(), Price: o.Price}
 		for j, v := range s.cost[i] {
 			d.most[j] = max(d.most[j], v)
@@ -165,18 +165,18 @@ func (b *buyer) answer(d *deal) {
 	d.requirements = s.requirements(own, d.options)
 }
 
-// single reports whether no form has alternatives: then what a claim asks for follows from the forms and the options.
-func (b *buyer) single(s *seller, forms []*form) bool {
-	return !slices.ContainsFunc(forms, func(f *form) bool { return len(b.d.lotOf(s, f).terms) != 1 })
+// single reports whether no form has alternatives: then what a claim asks for follows from the node constraints and the options.
+func (b *buyer) single(s *nodePool, forms []*nodeConstraint) bool {
+	return !slices.ContainsFunc(forms, func(f *nodeConstraint) bool { return len(b.d.allowedOf(s, f).terms) != 1 })
 }
 
 // candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'
 // terms; these terms; and that first one, -1 when there is none.
 func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
-	s := b.sellers[b.choices[d.choice].Seller]
+	s := b.pools[b.choices[d.choice].Seller]
 	ok := slices.Clone(s.base)
 	for _, f := range d.forms {
-		ok.Narrow(b.d.lotOf(s, f).ok)
+		ok.Narrow(b.d.allowedOf(s, f).ok)
 	}
 	first := ok.First()
 	for first >= 0 && !(s.room[first].Covers(d.need) && d.allowed.Covers(s.cost[first])) {
@@ -184,20 +184,20 @@ func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
 	}
 	own := s.own
 	if first < 0 {
-		return bitset.New(len(s.shelf.items)), own, first
+		return bitset.New(len(s.offerings.items)), own, first
 	}
-	if len(s.choosy) == 0 && !s.shelf.outside.Has(first) && b.d.inside() {
-		ok = ok.Minus(s.shelf.outside)
+	if len(s.choosy) == 0 && !s.offerings.outside.Has(first) && b.d.inside() {
+		ok = ok.Minus(s.offerings.outside)
 	}
 	// Of alternatives, pods take the first that the cheapest offering meets; the claim then asks for it.
 	for _, f := range d.forms {
-		l := b.d.lotOf(s, f)
+		l := b.d.allowedOf(s, f)
 		if len(l.terms) == 1 {
 			own = own.And(l.terms[0])
 			continue
 		}
 		for _, t := range l.terms {
-			if m := s.shelf.filter(ok, t); m.Has(first) {
+			if m := s.offerings.filter(ok, t); m.Has(first) {
 				ok, own = m, own.And(t)
 				break
 			}
@@ -206,37 +206,37 @@ func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
 	return ok, own, first
 }
 
-// giveUp closes the seller to the group: too few offerings remain there for its pods to choose from.
-func (d *decision) giveUp(g *group, s *seller) {
-	f := *g.form
-	f.lots = slices.Clone(f.lots)
-	f.lots[s.id] = &lot{ok: bitset.New(len(s.shelf.items))}
-	g.form = &f
+// giveUp closes the pool to the group: too few offerings remain there for its pods to choose from.
+func (d *decision) giveUp(g *podClass, s *nodePool) {
+	f := *g.constraint
+	f.allowed = slices.Clone(f.allowed)
+	f.allowed[s.id] = &allowed{ok: bitset.New(len(s.offerings.items))}
+	g.constraint = &f
 	if g.given == nil {
 		g.given = map[int]string{}
 	}
 	g.given[s.id] = "too few offerings remain for the pod to choose from"
 }
 
-func (b *buyer) purchase(x portfolio.Bin) (Purchase, bool) {
+func (b *buyer) purchase(x portfolio.Bin) (NewClaim, bool) {
 	c := &b.choices[x.Choice]
-	s := b.sellers[c.Seller]
+	s := b.pools[c.Seller]
 	d := b.deal(x)
 	b.waiting[s.id]--
 	if len(d.options) == 0 {
 		b.spare[s.id].Take(c.Cost, -1)
-		return Purchase{}, false
+		return NewClaim{}, false
 	}
-	p := Purchase{Pool: s.pool.Name, Class: s.pool.Class, Requests: d.requests, Options: d.options, Requirements: d.requirements, Relaxed: d.relaxed}
+	p := NewClaim{Pool: s.pool.Name, Class: s.pool.Class, Requests: d.requests, Options: d.options, Requirements: d.requirements, Relaxed: d.relaxed}
 	for j, v := range d.most {
 		b.spare[s.id][j] -= v - c.Cost[j]
 		s.left[j] -= v
 	}
 	n := 0
-	m := made{seller: s, deal: d}
+	m := made{pool: s, deal: d}
 	for _, l := range x.Loads {
 		n += l.N
-		if g := b.groups[l.Group]; g.bundled {
+		if g := b.classes[l.Group]; g.bundled {
 			m.loads = append(m.loads, g.members...)
 		} else {
 			m.loads = append(m.loads, member{g.of, g.cell, l.N})
@@ -245,7 +245,7 @@ func (b *buyer) purchase(x portfolio.Bin) (Purchase, bool) {
 	b.d.made = append(b.d.made, m)
 	p.Pods = make([]model.PodKey, 0, n)
 	for _, l := range x.Loads {
-		g := b.groups[l.Group]
+		g := b.classes[l.Group]
 		n := l.N
 		if g.bundled {
 			n = len(g.pods) - g.next
@@ -265,7 +265,7 @@ func compareKeys(a, b model.PodKey) int {
 // options picks, in order of preference, at most most of the offerings that hold the pods, and returns what the claim
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
-func (s *seller) options(from []int, pods model.Resources, need vec.Vec, most int) ([]int, model.Resources) {
+func (s *nodePool) options(from []int, pods model.Resources, need vec.Vec, most int) ([]int, model.Resources) {
 	if s.steady() && len(s.wanted) == 0 {
 		if len(from) > 0 {
 			from = s.narrow(from, most)
@@ -275,7 +275,7 @@ func (s *seller) options(from []int, pods model.Resources, need vec.Vec, most in
 	all := from[:0]
 	both := make(vec.Vec, 2*len(need))
 	over, next := both[:len(need)], both[len(need):]
-	seen := bitset.New(len(s.shelf.items))
+	seen := bitset.New(len(s.offerings.items))
 	for _, i := range from {
 		if seen.Has(i) {
 			continue
@@ -326,7 +326,7 @@ func (s *seller) options(from []int, pods model.Resources, need vec.Vec, most in
 
 // requirements is what the claim must ask for: own, narrowed to the options' types, zones and capacity types. Labels that
 // could still go either way get one value, so that everybody who reads the claim expects the same node.
-func (s *seller) requirements(own require.Set, options []Option) []model.Requirement {
+func (s *nodePool) requirements(own require.Set, options []Option) []model.Requirement {
 	types, zones, kinds := make([]string, 0, len(options)), make([]string, 0, 4), make([]string, 0, 2)
 	for i := range options {
 		k := &options[i].Key
@@ -340,14 +340,14 @@ func (s *seller) requirements(own require.Set, options []Option) []model.Require
 	}
 	out := own.Only(func(k string) bool {
 		_, handed := s.pool.Labels[k]
-		if _, defined := s.own.Get(k); !defined && !s.shelf.machine(k) {
+		if _, defined := s.own.Get(k); !defined && !s.offerings.machine(k) {
 			return false // the pods accept that the label is absent, and absent it will be
 		}
-		return k != model.LabelPool && k != classLabel(s.pool.Class) && k != model.LabelHostname && (!handed || s.shelf.machine(k))
+		return k != model.LabelPool && k != classLabel(s.pool.Class) && k != model.LabelHostname && (!handed || s.offerings.machine(k))
 	})
 	for _, k := range out.Keys() {
 		v, _ := out.Get(k)
-		if s.shelf.machine(k) {
+		if s.offerings.machine(k) {
 			continue
 		}
 		// A label that may be missing is given, too (the pool says NotIn): a pod that asks for the label later finds it there.

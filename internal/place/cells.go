@@ -13,13 +13,13 @@ import (
 // maxCells bounds how many combinations of values one form is looked at under; more values than that are left alone.
 const maxCells = 4096
 
-// slotsOf lists capacity that is paid for and takes the form, in order of preference.
-func (d *decision) slotsOf(f *form) []int32 {
+// existingFor lists capacity that is paid for and takes the form, in order of preference.
+func (d *decision) existingFor(f *nodeConstraint) []int32 {
 	if f.hasSlots {
 		return f.slots
 	}
 	f.hasSlots = true
-	for i, s := range d.slots {
+	for i, s := range d.existing {
 		if s.takes(f) {
 			f.slots = append(f.slots, int32(i))
 		}
@@ -27,20 +27,20 @@ func (d *decision) slotsOf(f *form) []int32 {
 	return f.slots
 }
 
-// lotOf asks a seller about a form, once.
-func (d *decision) lotOf(s *seller, f *form) *lot {
-	if f.lots == nil {
-		f.lots = make([]*lot, len(d.sellers))
+// allowedOf asks a pool about a form, once.
+func (d *decision) allowedOf(s *nodePool, f *nodeConstraint) *allowed {
+	if f.allowed == nil {
+		f.allowed = make([]*allowed, len(d.pools))
 	}
-	if f.lots[s.id] == nil {
-		f.lots[s.id] = newLot(s, f)
+	if f.allowed[s.id] == nil {
+		f.allowed[s.id] = newLot(s, f)
 		s.setup += 1 + len(f.terms)
 	}
-	return f.lots[s.id]
+	return f.allowed[s.id]
 }
 
 // cellsOf lists where pods of a form may go as far as the keys can tell: on what is paid for and on what can be bought.
-func (d *decision) cellsOf(f *form, keys []int) *cells {
+func (d *decision) cellsOf(f *nodeConstraint, keys []int) *cells {
 	var name []byte
 	for _, k := range keys {
 		name = strconv.AppendInt(append(name, ','), int64(k), 10)
@@ -52,7 +52,7 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 	f.cells[string(name)] = cs
 	byKey := map[string]*cell{}
 	get := func(values []string) *cell {
-		c := &cell{values: values, has: bitset.New(len(d.slots))}
+		c := &cell{values: values, has: bitset.New(len(d.existing))}
 		if old := byKey[c.key()]; old != nil {
 			return old
 		}
@@ -72,8 +72,8 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 		cs.list = append(cs.list, c)
 		return c
 	}
-	for _, i := range d.slotsOf(f) {
-		at := d.topo.spots[d.slots[i].spot]
+	for _, i := range d.existingFor(f) {
+		at := d.topo.spots[d.existing[i].spot]
 		if slices.ContainsFunc(keys, func(k int) bool { return at.doms[k] == either }) {
 			continue
 		}
@@ -88,8 +88,8 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 			c.has.Add(int(i))
 		}
 	}
-	for _, s := range d.sellers {
-		l := d.lotOf(s, f)
+	for _, s := range d.pools {
+		l := d.allowedOf(s, f)
 		if l.ok.First() < 0 {
 			continue
 		}
@@ -100,12 +100,12 @@ func (d *decision) cellsOf(f *form, keys []int) *cells {
 			}
 			if c.pinned == nil {
 				if c.pinned = f; len(keys) > 0 {
-					c.pinned = d.forms.pin(f, d.keyNames(keys), c.values)
+					c.pinned = d.constraints.pin(f, d.keyNames(keys), c.values)
 				}
-				c.sold = make([]bitset.Set, len(d.sellers))
+				c.sold = make([]bitset.Set, len(d.pools))
 			}
 			if c.sold[s.id] = sold; len(l.all) > 0 && len(keys) > 0 && c.pinned != nil {
-				c.sold[s.id] = d.lotOf(s, c.pinned).ok
+				c.sold[s.id] = d.allowedOf(s, c.pinned).ok
 			}
 		}
 		if len(keys) == 0 || len(l.all) == 0 {
@@ -135,9 +135,9 @@ func (d *decision) keyNames(keys []int) []string {
 	return out
 }
 
-// expand calls f with every combination of values that a seller's nodes may have under the keys, and the offerings that
+// expand calls f with every combination of values that a pool's nodes may have under the keys, and the offerings that
 // have it.
-func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []string, sold bitset.Set)) {
+func (d *decision) expand(s *nodePool, l alternative, keys []int, f func(values []string, sold bitset.Set)) {
 	values := make([]string, len(keys))
 	var walk func(i int, left bitset.Set)
 	walk = func(i int, left bitset.Set) {
@@ -149,7 +149,7 @@ func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []
 			return
 		}
 		k := d.topo.keys[keys[i]]
-		if c := s.shelf.keys[k]; c != nil {
+		if c := s.offerings.keys[k]; c != nil {
 			for vi, v := range c.values {
 				values[i] = v
 				walk(i+1, left.And(c.sets[vi]))
@@ -169,7 +169,7 @@ func (d *decision) expand(s *seller, l alternative, keys []int, f func(values []
 // handsOut lists the values that the pool may give its nodes under a label of its own, as far as the pods agree; "" stands
 // for none. Where the pool allows any value, those come into question that others have or ask for; one is invented
 // only where there is none.
-func (s *seller) handsOut(k string, free require.Set, said []string) []string {
+func (s *nodePool) handsOut(k string, free require.Set, said []string) []string {
 	v, defined := s.own.Get(k)
 	if !defined {
 		return []string{""}
@@ -203,22 +203,22 @@ func (a offer) compare(b offer) int {
 
 // cheapestIn returns the least that a machine for one pod of the group costs in the cell, of the heaviest pool that has one and whose
 // limits are not spent.
-func (d *decision) cheapestIn(g *group, c *cell) offer {
+func (d *decision) cheapestIn(g *podClass, c *cell) offer {
 	best := offer{}
 	for id, sold := range c.sold {
 		if sold == nil {
 			continue
 		}
-		s := d.sellers[id]
+		s := d.pools[id]
 		if best.ok && best.weight > s.pool.Weight {
-			break // sellers are sorted, heavy ones first
+			break // pools are sorted, heavy ones first
 		}
 		if len(s.choosy) > 0 && d.in.MinValues != BestEffort && !s.varied(sold, g.size) {
 			continue
 		}
 		for i := sold.First(); i >= 0; i = sold.Next(i + 1) {
 			if s.room[i].Covers(g.size) && s.left.Covers(s.cost[i]) {
-				if o := (offer{true, s.pool.Weight, s.shelf.items[i].o.Price}); !best.ok || o.compare(best) < 0 {
+				if o := (offer{true, s.pool.Weight, s.offerings.items[i].o.Price}); !best.ok || o.compare(best) < 0 {
 					best = o
 				}
 				break

@@ -20,9 +20,9 @@ type choice struct {
 	company []int
 }
 
-// newChoices lists what the sellers of one tier can sell to the forms, without anything that another choice beats.
-// O(offerings × forms + kinds²).
-func newChoices(tier []*seller, groups []*form) []choice {
+// newChoices lists what the pools of one tier can sell to the node constraints, without anything that another choice beats.
+// O(offerings × node constraints + kinds²).
+func newChoices(tier []*nodePool, groups []*nodeConstraint) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.id, groups) {
@@ -36,7 +36,7 @@ func newChoices(tier []*seller, groups []*form) []choice {
 	byPrice := func(a, b choice) int {
 		return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(a.Seller, b.Seller), cmp.Compare(a.Free, b.Free), cmp.Compare(a.item, b.item))
 	}
-	if !slices.IsSortedFunc(all, byPrice) { // those of one seller and flavour are
+	if !slices.IsSortedFunc(all, byPrice) { // those of one pool and flavour are
 		slices.SortFunc(all, byPrice)
 	}
 	for i := len(all) - 1; i >= 0; i-- {
@@ -59,12 +59,12 @@ func toll(price, least int64) int64 {
 	return int64(math.Sqrt(float64(price)*float64(least))) / tollShare
 }
 
-// flavours lists the distinct ways in which groups narrow labels that nodes of the seller may have either way. The
+// flavours lists the distinct ways in which groups narrow labels that nodes of the pool may have either way. The
 // first is "not at all".
-func flavours(id int, groups []*form) []require.Set {
+func flavours(id int, groups []*nodeConstraint) []require.Set {
 	out := []require.Set{{}}
 	for _, g := range groups {
-		l := g.lots[id]
+		l := g.allowed[id]
 		if l == nil || l.ok.First() < 0 || len(l.free.Keys()) == 0 {
 			continue
 		}
@@ -79,13 +79,13 @@ func flavours(id int, groups []*form) []require.Set {
 // lookBack is how many offerings of about the same price are asked whether they are the same to pods.
 const lookBack = 4
 
-// kinds lists what one seller can sell to the forms that agree with a flavour.
-func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choice {
-	n, words := len(s.shelf.items), (len(groups)+63)/64
+// kinds lists what one pool can sell to the node constraints that agree with a flavour.
+func (s *nodePool) kinds(like choice, flavour require.Set, groups []*nodeConstraint) []choice {
+	n, words := len(s.offerings.items), (len(groups)+63)/64
 	masks, flat := make([]bitset.Set, n), make(bitset.Set, n*words)
 	some := 0
 	for gi, g := range groups {
-		l := g.lots[like.Seller]
+		l := g.allowed[like.Seller]
 		if l == nil || l.ok.First() < 0 || !l.free.Contains(flavour) {
 			continue
 		}
@@ -108,7 +108,7 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 			continue
 		}
 		c := like
-		c.item, c.Price, c.Room, c.Cost, c.Takes = i, int64(s.shelf.items[i].o.Price), s.room[i], s.cost[i], m
+		c.item, c.Price, c.Room, c.Cost, c.Takes = i, int64(s.offerings.items[i].o.Price), s.room[i], s.cost[i], m
 		alike := func(o choice) bool {
 			return slices.Equal(o.Takes, c.Takes) && slices.Equal(o.Room, c.Room) && slices.Equal(o.Cost, c.Cost)
 		}
@@ -121,7 +121,7 @@ func (s *seller) kinds(like choice, flavour require.Set, groups []*form) []choic
 
 // most returns how many of size one machine may be filled with beside base, at most n: as many as some offering holds, or, with
 // minValues, enough of them.
-func (s *seller) most(from bitset.Set, base, size vec.Vec, n int) int {
+func (s *nodePool) most(from bitset.Set, base, size vec.Vec, n int) int {
 	best := 0
 	if len(s.choosy) == 0 {
 		from.Each(func(i int) {

@@ -8,7 +8,7 @@ import (
 
 // choices are what a search may vary between one decision and the next. The zero value leaves all to the decision.
 type choices struct {
-	// caps bounds, per group and cell or slot, how many pods machines may be bought for, or may be seated there.
+	// caps bounds, per group and cell or existing node, how many pods machines may be bought for, or may be seated there.
 	caps map[capKey]int
 	// ahead says, by key, which groups go first among those of their priority: the greater, the earlier.
 	ahead map[string]int
@@ -41,7 +41,7 @@ func (c *choices) round() int {
 	return round
 }
 
-// capKey names a group and a cell, or a slot.
+// capKey names a group and a cell, or an existing node.
 type capKey struct{ group, at string }
 
 // shyKey names a group and the weight of pools.
@@ -55,13 +55,13 @@ type absence struct {
 	eligible, key, value string
 }
 
-// slotKey names a slot in caps; no cell has such a name.
-func slotKey(s *slot) string { return "\x01" + s.node + "\x01" + s.claim }
+// existingKey names an existing node in caps; no cell has such a name.
+func existingKey(s *existingNode) string { return "\x01" + s.node + "\x01" + s.claim }
 
 // capKeyOf names the group of a seat, and where it is.
 func (d *decision) capKeyOf(s seated) capKey {
 	if s.slot >= 0 {
-		return capKey{s.g.key, slotKey(d.slots[s.slot])}
+		return capKey{s.g.key, existingKey(d.existing[s.slot])}
 	}
 	return capKey{s.g.key, s.cell.key()}
 }
@@ -71,10 +71,10 @@ func (d *decision) whereOf(s seated) string {
 	switch {
 	case s.slot < 0:
 		return "new nodes" + inDomains(s.cell.values)
-	case d.slots[s.slot].node != "":
-		return "node " + d.slots[s.slot].node
+	case d.existing[s.slot].node != "":
+		return "node " + d.existing[s.slot].node
 	}
-	return "claim " + d.slots[s.slot].claim
+	return "claim " + d.existing[s.slot].claim
 }
 
 func inDomains(values []string) string {
@@ -85,7 +85,7 @@ func inDomains(values []string) string {
 }
 
 // name is the first pod of the group, and how many are like it.
-func (g *group) name() string {
+func (g *podClass) name() string {
 	if len(g.pods) == 1 {
 		return g.first().Key().String()
 	}

@@ -21,10 +21,10 @@ const (
 	maxClaimName = 57
 )
 
-// ClaimName names the claim for a purchase: the pool, a dash, and five characters hashed from the pool and the pods. The same
-// purchase gets the same name, so that a plan carried out twice (a crash in between, or two of us) creates one claim. ordinal
-// tells equal purchases of one plan apart; attempt is raised by the caller when the name belongs to another claim already.
-func ClaimName(p Purchase, ordinal, attempt int) string {
+// ClaimName names the claim for a new claim: the pool, a dash, and five characters hashed from the pool and the pods. The same
+// new claim gets the same name, so that a plan carried out twice (a crash in between, or two of us) creates one claim. ordinal
+// tells equal new claims of one plan apart; attempt is raised by the caller when the name belongs to another claim already.
+func ClaimName(p NewClaim, ordinal, attempt int) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d %d", p.Pool, p.Class, ordinal, attempt)
 	for _, k := range slices.SortedFunc(slices.Values(p.Pods), compareKeys) {
@@ -43,9 +43,9 @@ func ClaimName(p Purchase, ordinal, attempt int) string {
 	return name
 }
 
-// Claim builds the claim to create for a purchase from pool and class. It carries everything that a restart needs: what
+// Claim builds the claim to create for a new claim from pool and class. It carries everything that a restart needs: what
 // may be launched, which labels and taints the node will have, and the pods it is for.
-func Claim(p Purchase, pool model.Pool, class model.Class, name string) model.Claim {
+func Claim(p NewClaim, pool model.Pool, class model.Class, name string) model.Claim {
 	labels := merged(pool.Labels, map[string]string{model.LabelPool: pool.Name, classLabel(pool.Class): pool.Class.Name})
 	for _, r := range p.Requirements {
 		if r.Op == model.In && len(r.Values) == 1 && !require.Cloud(r.Key) {

@@ -147,15 +147,15 @@ func appendTies(b []byte, p *model.Pod) []byte {
 		b = appendSelector(b, c.Selector)
 	}
 	for _, t := range p.PodAffinity {
-		b = appendPicker(text(append(b, 'n'), t.Key), pickerOf(t))
+		b = appendPicker(text(append(b, 'n'), t.Key), podSelectorOf(t))
 	}
 	for _, t := range p.PodAntiAffinity {
-		b = appendPicker(text(append(b, 'a'), t.Key), pickerOf(t))
+		b = appendPicker(text(append(b, 'a'), t.Key), podSelectorOf(t))
 	}
 	for _, w := range p.Prefers {
 		b = strconv.AppendBool(number(append(b, 'w'), int64(w.Weight)), w.Anti)
 		if w.Pod != nil {
-			b = appendPicker(text(b, w.Pod.Key), pickerOf(*w.Pod))
+			b = appendPicker(text(b, w.Pod.Key), podSelectorOf(*w.Pod))
 			continue
 		}
 		b = appendRequirements(b, w.Node)

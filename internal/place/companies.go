@@ -12,9 +12,9 @@ import (
 // bulk is how many amounts, cpu and memory, make a machine large: what else it has matters to few pods.
 const bulk = 2
 
-// companies finds, for choices of one seller and flavour, who else holds what they are filled with.
+// companies finds, for choices of one pool and flavour, who else holds what they are filled with.
 type companies struct {
-	s *seller
+	pool *nodePool
 	// peers are those first that take least of the limits.
 	peers   []peer
 	circles map[string]*circle
@@ -31,11 +31,11 @@ type companies struct {
 type peer struct {
 	items  []int
 	room   vec.Vec
-	mask   bitset.Set // the forms that it accepts
+	mask   bitset.Set // the node constraints that it accepts
 	circle *circle
 }
 
-// circle is who may join peers that accept certain forms, by place: those that accept all of these, and those that accept some.
+// circle is who may join peers that accept certain node constraints, by place: those that accept all of these, and those that accept some.
 type circle struct{ all, some []int }
 
 // mate is a peer that may join, by place, and the part of the machine that is lost if it does.
@@ -45,8 +45,8 @@ type mate struct {
 }
 
 // companies sorts the offerings that are accepted by somebody.
-func (s *seller) companies(masks []bitset.Set) *companies {
-	x := &companies{s: s, circles: map[string]*circle{}}
+func (s *nodePool) companies(masks []bitset.Set) *companies {
+	x := &companies{pool: s, circles: map[string]*circle{}}
 	t := s.variety()
 	at := map[string]int{}
 	var text []byte
@@ -70,7 +70,7 @@ func (s *seller) companies(masks []bitset.Set) *companies {
 			continue
 		}
 		p := &x.peers[n]
-		if last := p.items[len(p.items)-1]; !t.same(i, last) && (s.shelf.items[i].typ != s.shelf.items[last].typ || !slices.ContainsFunc(p.items, func(j int) bool { return t.same(i, j) })) {
+		if last := p.items[len(p.items)-1]; !t.same(i, last) && (s.offerings.items[i].typ != s.offerings.items[last].typ || !slices.ContainsFunc(p.items, func(j int) bool { return t.same(i, j) })) {
 			p.items = append(p.items, i)
 		}
 	}
@@ -78,15 +78,15 @@ func (s *seller) companies(masks []bitset.Set) *companies {
 	return x
 }
 
-// inCompany is kinds of a seller with minValues: what each offering may be filled with, such that enough other offerings hold it too: once
+// inCompany is kinds of a pool with minValues: what each offering may be filled with, such that enough other offerings hold it too: once
 // with an eye on all amounts, and once on the bulk where that may be had for less.
-func (s *seller) inCompany(like choice, masks []bitset.Set) []choice {
+func (s *nodePool) inCompany(like choice, masks []bitset.Set) []choice {
 	x := s.companies(masks)
 	var out []choice
 	for n := range x.peers {
 		p := &x.peers[n]
 		beaten := func(o choice) bool {
-			return o.Room.Covers(p.room) && p.mask.Within(o.Takes) && s.cost[p.items[0]].Covers(o.Cost) && o.Price <= int64(s.shelf.items[p.items[0]].o.Price)
+			return o.Room.Covers(p.room) && p.mask.Within(o.Takes) && s.cost[p.items[0]].Covers(o.Cost) && o.Price <= int64(s.offerings.items[p.items[0]].o.Price)
 		}
 		if slices.ContainsFunc(out[max(0, len(out)-lookBack):], beaten) {
 			continue
@@ -136,7 +136,7 @@ func (x *companies) circleOf(p *peer) *circle {
 // at. It is false when no company is enough. O(peers + company × log peers).
 func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 	p := &x.peers[n]
-	s, t, first := x.s, x.s.variety(), p.items[0]
+	s, t, first := x.pool, x.pool.variety(), p.items[0]
 	x.room, x.over, x.cost = append(x.room[:0], p.room...), append(x.over[:0], s.taken[first]...), append(x.cost[:0], s.cost[first]...)
 	x.items = append(x.items[:0], first)
 	x.takes = p.mask
@@ -180,7 +180,7 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 		return c, false
 	}
 	c.item = slices.Min(x.items)
-	c.Price, c.Takes, c.Room, c.Cost, c.company = int64(s.shelf.items[c.item].o.Price), x.takes, p.room, s.cost[first], slices.Clone(x.items)
+	c.Price, c.Takes, c.Room, c.Cost, c.company = int64(s.offerings.items[c.item].o.Price), x.takes, p.room, s.cost[first], slices.Clone(x.items)
 	if !slices.Equal(x.room, c.Room) {
 		c.Room = x.room.Clone()
 	}
@@ -203,7 +203,7 @@ func (p *peer) loss(o *peer, most int) float64 {
 
 // join lets the offerings of a peer join that bring values, unless nothing would be left for pods beside the most that daemons take on any.
 func (x *companies) join(t *variety, at int) {
-	s, o := x.s, &x.peers[at]
+	s, o := x.pool, &x.peers[at]
 	first := slices.IndexFunc(o.items, t.brings)
 	if first < 0 {
 		return

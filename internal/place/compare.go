@@ -16,9 +16,9 @@ const asEqual = 100_000
 func (d *decision) compare(o *decision) int {
 	fewer := 0
 	if diff := d.plan.Price - o.plan.Price; max(diff, -diff) <= max(d.plan.Price, o.plan.Price)/asEqual {
-		fewer = cmp.Compare(len(d.plan.Buy), len(o.plan.Buy))
+		fewer = cmp.Compare(len(d.plan.NewClaims), len(o.plan.NewClaims))
 	}
-	return cmp.Or(d.comparePlaces(o), fewer, cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.Buy), len(o.plan.Buy)))
+	return cmp.Or(d.comparePlaces(o), fewer, cmp.Compare(d.plan.Price, o.plan.Price), cmp.Compare(len(d.plan.NewClaims), len(o.plan.NewClaims)))
 }
 
 // comparePlaces is compare without the price.
@@ -43,13 +43,13 @@ type leftCount struct {
 // leftByPriority counts the pods that stay, high priorities first; priorities of which nobody stays are not listed.
 func (d *decision) leftByPriority() []leftCount {
 	of := map[model.PodKey]int32{}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		for _, p := range g.pods {
 			of[p.Key()] = p.Priority
 		}
 	}
 	n := map[int32]int{}
-	for _, l := range d.plan.Left {
+	for _, l := range d.plan.Unscheduled {
 		n[of[l.Pod]]++
 	}
 	var out []leftCount
@@ -63,7 +63,7 @@ func (d *decision) leftByPriority() []leftCount {
 // cheaper reports whether a decision that differs in one thing is to be preferred: not for fewer machines at the same
 // price.
 func (d *decision) cheaper(o *decision) bool {
-	return d.compare(o) < 0 && (d.plan.Price != o.plan.Price || len(d.plan.Left) < len(o.plan.Left)) && d.asHeavy(o)
+	return d.compare(o) < 0 && (d.plan.Price != o.plan.Price || len(d.plan.Unscheduled) < len(o.plan.Unscheduled)) && d.asHeavy(o)
 }
 
 // asHeavy reports whether no more machines are bought in light pools than another decision buys: a machine of a lighter
@@ -71,11 +71,11 @@ func (d *decision) cheaper(o *decision) bool {
 func (d *decision) asHeavy(o *decision) bool {
 	more := d.machines()
 	for _, m := range o.made {
-		more[m.seller.pool.Weight]--
+		more[m.pool.pool.Weight]--
 	}
 	sum := 0
 	for _, w := range slices.Sorted(maps.Keys(more)) {
-		if sum += more[w]; sum > 0 && w < d.sellers[0].pool.Weight {
+		if sum += more[w]; sum > 0 && w < d.pools[0].pool.Weight {
 			return false
 		}
 	}
@@ -86,7 +86,7 @@ func (d *decision) asHeavy(o *decision) bool {
 func (d *decision) machines() map[int]int {
 	n := map[int]int{}
 	for i := range d.made {
-		n[d.made[i].seller.pool.Weight]++
+		n[d.made[i].pool.pool.Weight]++
 	}
 	return n
 }

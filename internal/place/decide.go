@@ -11,7 +11,7 @@ import (
 
 // Decide says where the pods should go. It first uses what is paid for, then asks pools from heavy to light; pools of equal
 // weight compete on price. With no pods given it places every waiting pod and, so that their places exist before they
-// need them, the pods of nodes that are leaving. Cost: about O(pods log pods + running pods + pools × offerings × forms + search), the
+// need them, the pods of nodes that are leaving. Cost: about O(pods log pods + running pods + pools × offerings × node constraints + search), the
 // search bounded by Input.Limit.
 func Decide(in Input) Plan {
 	in.World = in.World.Indexed()
@@ -28,15 +28,15 @@ func Decide(in Input) Plan {
 	return decide(in, list)
 }
 
-// decide decides about the pods, with and without their wishes.
+// decide decides about the pods, with and without their preferences.
 func decide(in Input, list []*model.Pod) Plan {
 	plain := search(in, list, false, choices{})
-	if in.Preferences == Ignore || !wished(in.World, list) || in.exhausted() || plain.accepted() {
+	if in.Preferences == Ignore || !anyPrefers(in.World, list) || in.exhausted() || plain.accepted() {
 		return plain.steered()
 	}
 	in.Accept = 0
 	known := plain.choices.clone()
-	known.caps = nil // with wishes granted others find other places
+	known.caps = nil // with preferences granted others find other places
 	if d := search(in, list, true, known); d.worthIt(plain) {
 		return d.tell(plain, "preferences are granted").steered()
 	}
@@ -123,30 +123,30 @@ func unmovable(w *model.World) map[model.PodKey]bool {
 
 // decision is one run of Decide.
 type decision struct {
-	in      Input
-	plan    Plan
-	groups  []*group
-	shared  map[string]bool // volumes that several pods use, by ID
-	buying  []*group        // made of groups, for packing
-	forms   forms
-	crew    crew
-	slots   []*slot
-	sellers []*seller
-	topo    *topology
-	portIPs map[string][]string
-	bundles []*bundle
-	found   finder
-	rooms   rooms
-	opts    []seatOption // room for those of the group being seated
-	undo    *undo        // nil when nothing is taken back
-	steps   int
-	most    int
+	in          Input
+	plan        Plan
+	classes     []*podClass
+	shared      map[string]bool // volumes that several pods use, by ID
+	buying      []*podClass     // made of groups, for packing
+	constraints constraints
+	daemons     daemons
+	existing    []*existingNode
+	pools       []*nodePool
+	topo        *topology
+	portIPs     map[string][]string
+	bundles     []*bundle
+	found       finder
+	rooms       rooms
+	opts        []seatOption // room for those of the group being seated
+	undo        *undo        // nil when nothing is taken back
+	steps       int
+	most        int
 	// choices are what the search varies.
 	choices
-	// promising lists the slots that were bought for some pods.
-	promising []int32
+	// reserved lists the existing nodes that were bought for some pods.
+	reserved []int32
 	// held are planned pods whose turn has not come, broken those that lost their place.
-	held   []promise
+	held   []reservation
 	broken []model.PodKey
 	// twice counts planned pods that are on nothing that is paid for.
 	twice int
@@ -162,14 +162,14 @@ type decision struct {
 	over  []over
 	// missing are domains that pods were left over for, and that no machine is in.
 	missing []absence
-	// standing is set in pictures: the groups' pods run, and count where they are.
+	// standing is set in what-ifs: the groups' pods run, and count where they are.
 	standing bool
 	// gone are the machines, by spot, that a question to a picture takes away.
 	gone []int32
 	// supply is what is left of scarce offerings.
 	supply map[source]int64
-	// wishes says that wishes are granted as far as possible.
-	wishes bool
+	// granted says that preferences are granted as far as possible.
+	granted bool
 }
 
 // run makes one attempt.
@@ -190,51 +190,51 @@ func (d *decision) run(pods []*model.Pod) {
 	d.explain()
 }
 
-// arrange turns pods into groups, and the world into slots, sellers and counts.
+// arrange turns pods into groups, and the world into existing nodes, pools and counts.
 func (d *decision) arrange(pods []*model.Pod) {
 	d.in.World = d.in.World.Indexed()
 	w := &d.in.World
 	d.steps, d.allowed, d.most = d.in.limit(), d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
-	d.crew = newCrew(w.Daemons)
-	classes := newClasser(w.Index, pods, d.crew.pods())
-	d.groups, d.shared = newGroups(pods, classes), classes.shared
+	d.daemons = newDaemons(w.Daemons)
+	classes := newClasser(w.Index, pods, d.daemons.pods())
+	d.classes, d.shared = newPodClasses(pods, classes), classes.shared
 	d.promote()
 	d.topo = newTopology(*w)
-	names := newDims(d.groups, w.Daemons)
-	d.slots, d.sellers = newSlots(*w, d.crew, names), newSellers(*w, d.crew, names, d.in.MinValues)
-	d.forms.sellers = d.sellers
+	names := newDims(d.classes, w.Daemons)
+	d.existing, d.pools = newExisting(*w, d.daemons, names), newNodePools(*w, d.daemons, names, d.in.MinValues)
+	d.constraints.pools = d.pools
 	d.shape(names, classes)
-	for i, s := range d.slots {
+	for i, s := range d.existing {
 		if len(s.planned) > 0 {
-			d.promising = append(d.promising, int32(i))
+			d.reserved = append(d.reserved, int32(i))
 		}
 	}
 	d.takeStock()
 	d.notePorts()
-	d.tie(d.slots)
+	d.tie(d.existing)
 	d.agree()
-	d.rooms = newRooms(d.slots)
+	d.rooms = newRooms(d.existing)
 }
 
 // shape works out how large the pods of the groups are, and what their machines must look like. Groups that differ in amounts or priority
 // only share the latter.
 func (d *decision) shape(names dims, classes *classer) {
-	byTraits := map[string]*group{}
-	flat := make(vec.Vec, 0, len(names)*len(d.groups))
-	for _, g := range d.groups {
+	byTraits := map[string]*podClass{}
+	flat := make(vec.Vec, 0, len(names)*len(d.classes))
+	for _, g := range d.classes {
 		flat = names.appendVec(flat, g.requests)
 		g.size = flat[len(flat)-len(names) : len(flat) : len(flat)]
 		names.attachSize(g.size, g.first())
 		g.mounts(names, classes.shared)
-		if o := byTraits[g.traits]; o != nil && (o.why != "" || o.form.size == nil && (o.selects == nil || o.selects.size == nil)) {
-			g.like, g.why, g.detail, g.form, g.selects = o, o.why, o.detail, o.form, o.selects
+		if o := byTraits[g.traits]; o != nil && (o.why != "" || o.constraint.size == nil && (o.selectsNodes == nil || o.selectsNodes.size == nil)) {
+			g.like, g.why, g.detail, g.constraint, g.selectsNodes = o, o.why, o.detail, o.constraint, o.selectsNodes
 			continue
 		}
 		terms, why, detail := terms(g.first())
 		if g.why, g.detail = why, detail; why == "" {
-			g.form = d.forms.get(form{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, shuns: d.shunned(g.first()), size: g.size})
+			g.constraint = d.constraints.get(nodeConstraint{terms: terms, tolerations: [][]model.Toleration{g.tolerations}, conflicts: d.shunned(g.first()), size: g.size})
 			if len(g.first().Spread) > 0 {
-				g.selects = d.forms.get(form{terms: selected(g.first()), tolerations: g.form.tolerations, size: g.size})
+				g.selectsNodes = d.constraints.get(nodeConstraint{terms: selected(g.first()), tolerations: g.constraint.tolerations, size: g.size})
 			}
 		}
 		if byTraits[g.traits] == nil {
@@ -252,18 +252,18 @@ func (d *decision) buy() {
 	if d.putUp() {
 		d.askAll()
 	}
-	d.share(d.sellers)
+	d.share(d.pools)
 	if d.undo != nil {
 		d.tighten()
 	}
-	for _, p := range d.plan.Buy {
+	for _, p := range d.plan.NewClaims {
 		d.plan.Price += p.Options[0].Price
 	}
 }
 
 // askAll asks the pools, tier by tier.
 func (d *decision) askAll() {
-	sellers := d.sellers
+	sellers := d.pools
 	for from := 0; from < len(sellers); {
 		to := from
 		for to < len(sellers) && sellers[to].pool.Weight == sellers[from].pool.Weight {
@@ -278,7 +278,7 @@ func (d *decision) askAll() {
 }
 
 // ask buys from pools of one weight, again where machines had to be given up.
-func (d *decision) ask(tier []*seller) {
+func (d *decision) ask(tier []*nodePool) {
 	for range maxTries {
 		d.ration(tier)
 		given := d.tier(tier)
@@ -294,35 +294,35 @@ const maxTries = 4
 
 // explain says of every pod without a place why each pool refused it, and puts the lists in order.
 func (d *decision) explain() {
-	slices.SortFunc(d.plan.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
+	slices.SortFunc(d.plan.Existing, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
 	for _, x := range d.buying {
 		d.explainPods(x, x.of, x.take(len(x.pods)-x.next))
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		d.explainPods(g, g, g.pods[g.next+g.asked:])
 	}
 	for _, o := range d.over {
 		d.explainPods(o.g, o.g, []*model.Pod{o.pod})
 	}
-	slices.SortFunc(d.plan.Left, func(a, b Leftover) int { return compareKeys(a.Pod, b.Pod) })
+	slices.SortFunc(d.plan.Unscheduled, func(a, b Unscheduled) int { return compareKeys(a.Pod, b.Pod) })
 }
 
 // explainPods explains pods of g that go nowhere; x is g, or the part of it that could not be bought for.
-func (d *decision) explainPods(x, g *group, pods []*model.Pod) {
+func (d *decision) explainPods(x, g *podClass, pods []*model.Pod) {
 	if len(pods) == 0 {
 		return
 	}
-	l := Leftover{Why: g.why, Detail: g.detail}
+	l := Unscheduled{Why: g.why, Detail: g.detail}
 	if g.why == "" {
-		for _, s := range d.sellers {
+		for _, s := range d.pools {
 			l.Refusals = append(l.Refusals, d.refusal(s, x, g))
 		}
-		if len(d.sellers) == 0 {
+		if len(d.pools) == 0 {
 			l.Why, l.Detail = model.WhyNoPools, "there is no pool to buy from"
 		}
 	}
 	for _, p := range pods {
 		l.Pod = p.Key()
-		d.plan.Left = append(d.plan.Left, l)
+		d.plan.Unscheduled = append(d.plan.Unscheduled, l)
 	}
 }

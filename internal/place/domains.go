@@ -13,11 +13,11 @@ import (
 // eligible says which machines count for a spread constraint, as kube-scheduler decides it: those that have all keys, and
 // that the pod accepts as far as the constraint's policies ask. Where a pod's volumes can be reached does not matter.
 type eligible struct {
-	text string // tells constraints apart
-	keys []int  // all of them have to be there, sorted
-	form *form  // with HonorAffinity: the labels that have to be there
+	text string          // tells constraints apart
+	keys []int           // all of them have to be there, sorted
+	form *nodeConstraint // with HonorAffinity: the labels that have to be there
 	// tolerant are the tolerations that matter with HonorTaints; nil when taints do not.
-	tolerant *form
+	tolerant *nodeConstraint
 	spots    []counting
 	// doms lists, per key, the domains that machines which may count are in, and sure those of machines that do count, sorted.
 	doms, sure map[int][]int32
@@ -25,7 +25,7 @@ type eligible struct {
 	all map[int][]int32
 	// outside are domains outside zones that no machine is in yet, and that pods are not spread over while there are zones.
 	outside map[int][]int32
-	// many counts machines per domain, for pictures.
+	// many counts machines per domain, for what-ifs.
 	many map[population]map[int32]int32
 	// fresh is set when every new machine that has the keys counts.
 	fresh bool
@@ -47,19 +47,19 @@ const (
 )
 
 // eligibleFor returns which machines count for constraint c of a group, when keys are those of all its constraints.
-func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligible, string) {
+func (d *decision) eligibleFor(c model.Spread, g *podClass, keys []string) (*eligible, string) {
 	t := d.topo
 	e := &eligible{}
 	var b strings.Builder
 	if c.HonorAffinity {
-		e.form = g.selects
+		e.form = g.selectsNodes
 		b.WriteString("a")
 		for _, x := range e.form.terms {
 			b.WriteString(x.String() + "\n")
 		}
 	}
 	if c.HonorTaints {
-		e.tolerant = g.selects
+		e.tolerant = g.selectsNodes
 		b.WriteString("t")
 		for _, x := range g.tolerations {
 			b.WriteString(x.Key + "\x00" + x.Op + "\x00" + x.Value + "\x00" + string(x.Effect) + "\n")
@@ -87,7 +87,7 @@ func (d *decision) eligibleFor(c model.Spread, g *group, keys []string) (*eligib
 		e.doms[k], e.sure[k] = sorted(e.doms[k]), sorted(e.sure[k])
 		e.all[k] = slices.Clone(e.doms[k])
 	}
-	for _, s := range d.sellers {
+	for _, s := range d.pools {
 		if s.closed.Why == "" && slices.ContainsFunc(t.pools, func(p model.Pool) bool { return p.Name == s.pool.Name }) {
 			e.noteSeller(t, s)
 		}
@@ -135,7 +135,7 @@ func (d *decision) inside() bool {
 }
 
 // barred reports whether a machine in the cell would bring a domain into being that the group's pods are not spread over.
-func (g *group) barred(c *cell) bool {
+func (g *podClass) barred(c *cell) bool {
 	return slices.ContainsFunc(g.spread, func(r spreadRule) bool {
 		return len(r.term.elig.outside) > 0 && slices.Contains(r.term.elig.outside[r.term.key], c.doms[r.term.key])
 	})
@@ -198,8 +198,8 @@ func (e *eligible) judge(t *topology, s *spot) counting {
 	return never
 }
 
-// noteSeller adds the domains that new machines of a seller would be in, those included that count although the pods cannot use them.
-func (e *eligible) noteSeller(t *topology, s *seller) {
+// noteSeller adds the domains that new machines of a pool would be in, those included that count although the pods cannot use them.
+func (e *eligible) noteSeller(t *topology, s *nodePool) {
 	if e.tolerant != nil && !e.tolerant.tolerates(s.pool.Taints) {
 		return
 	}
@@ -211,11 +211,11 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 		if s.conflict(term) != "" {
 			continue
 		}
-		items := s.shelf.filter(s.affordable(&lot{ok: s.base.And(s.shelf.available)}), s.own.And(term).Only(func(k string) bool { _, ok := term.Get(k); return ok }))
+		items := s.offerings.filter(s.affordable(&allowed{ok: s.base.And(s.offerings.available)}), s.own.And(term).Only(func(k string) bool { _, ok := term.Get(k); return ok }))
 		free := s.own.And(term).Only(s.open)
 		for _, k := range e.keys {
-			if c := s.shelf.keys[t.keys[k]]; c != nil {
-				has := bitset.New(len(s.shelf.items))
+			if c := s.offerings.keys[t.keys[k]]; c != nil {
+				has := bitset.New(len(s.offerings.items))
 				for _, x := range c.sets {
 					has.Or(x)
 				}
@@ -228,7 +228,7 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 			continue
 		}
 		for _, k := range e.keys {
-			if c := s.shelf.keys[t.keys[k]]; c != nil {
+			if c := s.offerings.keys[t.keys[k]]; c != nil {
 				for i, v := range c.values {
 					if items.And(c.sets[i]).First() >= 0 {
 						e.all[k] = append(e.all[k], t.dom(k, v))
@@ -247,7 +247,7 @@ func (e *eligible) noteSeller(t *topology, s *seller) {
 
 // domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and, where machines may be
 // bought, those where one may come to be. Others may bring a domain into being where these pods themselves cannot go.
-func (d *decision) domains(g *group, buying bool) {
+func (d *decision) domains(g *podClass, buying bool) {
 	g.among = make([][]int32, 0, len(g.spread))
 	for _, r := range g.spread {
 		list := r.term.elig.doms[r.term.key]

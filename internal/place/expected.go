@@ -16,9 +16,9 @@ func Expected(w model.World) map[string]bool {
 	if len(pods) == 0 {
 		return nil
 	}
-	w.Pools = nil // no sellers: only what is there is asked
+	w.Pools = nil // no pools: only what is there is asked
 	out := map[string]bool{}
-	for _, f := range Decide(Input{World: w, Pods: pods}).Fits {
+	for _, f := range Decide(Input{World: w, Pods: pods}).Existing {
 		if f.Node != "" {
 			out[f.Node] = true
 		}

@@ -5,33 +5,33 @@ import "slices"
 // finder finds who is looked for without asking everybody: groups by the terms that pick them, and bundles by whose pods are in them: who
 // follows a follower finds it there, whoever came first.
 type finder struct {
-	groups  map[*term][]*group
-	bundles map[*group][]int
+	groups  map[*term][]*podClass
+	bundles map[*podClass][]int
 	known   int // so many bundles are in
 }
 
 // whom lists the groups, in order, whose pods g has to share a machine with. O(groups) once, then O(those that its first term picks).
-func (d *decision) whom(g *group) []*group {
+func (d *decision) whom(g *podClass) []*podClass {
 	x := &d.found
 	if x.groups == nil {
-		x.groups = map[*term][]*group{}
-		for _, o := range d.groups {
+		x.groups = map[*term][]*podClass{}
+		for _, o := range d.classes {
 			for _, t := range o.matches {
 				x.groups[t] = append(x.groups[t], o)
 			}
 		}
 	}
 	if len(g.near.terms) == 0 {
-		return d.groups
+		return d.classes
 	}
 	return x.groups[g.near.terms[0]]
 }
 
 // sharing lists the bundles, in order, that pods of the groups are in.
-func (d *decision) sharing(groups []*group) []*bundle {
+func (d *decision) sharing(groups []*podClass) []*bundle {
 	x := &d.found
 	if x.known > len(d.bundles) || x.bundles == nil {
-		x.bundles, x.known = map[*group][]int{}, 0
+		x.bundles, x.known = map[*podClass][]int{}, 0
 	}
 	for ; x.known < len(d.bundles); x.known++ {
 		b := d.bundles[x.known]
@@ -56,7 +56,7 @@ func (d *decision) sharing(groups []*group) []*bundle {
 }
 
 // has reports whether pods of the group are among the first n members.
-func (b *bundle) has(g *group, n int) bool {
+func (b *bundle) has(g *podClass, n int) bool {
 	return slices.ContainsFunc(b.members[:n], func(m member) bool { return m.g == g })
 }
 

@@ -22,7 +22,7 @@ const (
 // goAhead is a repair: groups of which pods were left over go first in the next decision, among those of their priority.
 // Nobody who has a place looks out for those who come later. And nobody waits any more for domains that no machine is in.
 func goAhead(d *decision, next *choices) string {
-	if d.wishes {
+	if d.granted {
 		return "" // who is left over then has a place without wishes
 	}
 	var who []string
@@ -43,18 +43,18 @@ func goAhead(d *decision, next *choices) string {
 
 // stayed lists the groups of which pods stay that could have a place as far as machines go. The order in which pods are
 // seated depends on size otherwise.
-func (d *decision) stayed() []*group {
+func (d *decision) stayed() []*podClass {
 	left := map[model.PodKey]bool{}
-	for _, l := range d.plan.Left {
+	for _, l := range d.plan.Unscheduled {
 		left[l.Pod] = l.Why == ""
 	}
-	var stay []*group
+	var stay []*podClass
 	others, room := false, d.emptied()
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		switch {
 		case g.why != "" || !slices.ContainsFunc(g.pods, func(p *model.Pod) bool { return left[p.Key()] }):
 			others = others || g.why == ""
-		case d.sold(g.form, g) || d.onceHad(room, g):
+		case d.sold(g.constraint, g) || d.onceHad(room, g):
 			stay = append(stay, g)
 		}
 	}
@@ -64,10 +64,10 @@ func (d *decision) stayed() []*group {
 	return stay
 }
 
-// emptied lists what slots have once the pods that were seated there are taken off again.
+// emptied lists what existing nodes have once the pods that were seated there are taken off again.
 func (d *decision) emptied() []vec.Vec {
-	room := make([]vec.Vec, len(d.slots))
-	for i, s := range d.slots {
+	room := make([]vec.Vec, len(d.existing))
+	for i, s := range d.existing {
 		room[i] = s.free
 	}
 	for _, s := range d.seats {
@@ -79,9 +79,9 @@ func (d *decision) emptied() []vec.Vec {
 	return room
 }
 
-// onceHad reports whether a slot that suits the group had room for one of its pods.
-func (d *decision) onceHad(room []vec.Vec, g *group) bool {
-	return slices.ContainsFunc(d.slotsOf(g.form), func(i int32) bool { return room[i].Times(g.size, 1) > 0 })
+// onceHad reports whether an existing node that suits the group had room for one of its pods.
+func (d *decision) onceHad(room []vec.Vec, g *podClass) bool {
+	return slices.ContainsFunc(d.existingFor(g.constraint), func(i int32) bool { return room[i].Times(g.size, 1) > 0 })
 }
 
 // promote puts groups ahead of others.
@@ -89,26 +89,26 @@ func (d *decision) promote() {
 	if len(d.ahead) == 0 {
 		return
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		if g.ahead = d.ahead[g.key]; d.leap {
 			g.leap = g.ahead
 		}
 	}
-	slices.SortStableFunc(d.groups, func(a, b *group) int { return a.turn(b) })
-	for i, g := range d.groups {
+	slices.SortStableFunc(d.classes, func(a, b *podClass) int { return a.turn(b) })
+	for i, g := range d.classes {
 		g.rank = i
 	}
 }
 
 // turn orders groups by whose turn it is first, as far as priority and having stayed before go.
-func (g *group) turn(o *group) int {
+func (g *podClass) turn(o *podClass) int {
 	return cmp.Or(cmp.Compare(o.leap, g.leap), cmp.Compare(o.priority, g.priority), cmp.Compare(o.ahead, g.ahead))
 }
 
 // noteMissing notes the domains that pods were left over for, as the emptiest, and that no machine is in after all.
 func (d *decision) noteMissing() {
 	t := d.topo
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		if g.why != "" || g.unseated() == 0 {
 			continue
 		}

@@ -12,7 +12,7 @@ func (d *decision) agree() {
 	}
 	for range maxTrail {
 		changed := false
-		for _, g := range d.groups {
+		for _, g := range d.classes {
 			if !d.alone[g.key] || !g.nearHost() {
 				continue
 			}
@@ -31,7 +31,7 @@ func (d *decision) agree() {
 }
 
 // leaders lists the other groups whose pods the group looks for.
-func (d *decision) leaders(g *group) (out []*group) {
+func (d *decision) leaders(g *podClass) (out []*podClass) {
 	for _, o := range d.whom(g) {
 		if o != g && o.why == "" && d.wants(g, o) {
 			out = append(out, o)
@@ -44,10 +44,10 @@ func (d *decision) leaders(g *group) (out []*group) {
 const maxTrail = 16
 
 // trail lists the guests and the guests that follow them onto their machine, and those that follow these, each behind one that it looks for.
-func (d *decision) trail(guests ...*group) []*group {
+func (d *decision) trail(guests ...*podClass) []*podClass {
 	out := slices.Clone(guests)
 	for i := 0; i < len(out); i++ {
-		for _, h := range d.groups {
+		for _, h := range d.classes {
 			if d.alone[h.key] && h.nearHost() && h.unseated() > 0 && len(out) < maxTrail && !slices.Contains(out, h) && d.wants(h, out[i]) {
 				out = append(out, h)
 			}
@@ -57,9 +57,9 @@ func (d *decision) trail(guests ...*group) []*group {
 }
 
 // party lists the guests who have to be on the group's machine, and who follows them there.
-func (d *decision) party(g *group) []*group {
-	var out []*group
-	for _, h := range d.groups {
+func (d *decision) party(g *podClass) []*podClass {
+	var out []*podClass
+	for _, h := range d.classes {
 		if h != g && d.alone[h.key] && h.nearHost() && h.unseated() > 0 && len(out) < maxTrail && d.wants(h, g) {
 			out = append(out, h)
 		}
@@ -68,8 +68,8 @@ func (d *decision) party(g *group) []*group {
 }
 
 // receive seats pods of the group where guests that look for it can come, as many as that takes.
-func (d *decision) receive(g *group) {
-	for _, guest := range d.groups {
+func (d *decision) receive(g *podClass) {
+	for _, guest := range d.classes {
 		if guest == g || !d.alone[guest.key] || g.unseated() == 0 || guest.unseated() == 0 || !d.wants(guest, g) {
 			continue
 		}
@@ -92,9 +92,9 @@ func (d *decision) receive(g *group) {
 }
 
 // receiveBeside seats one pod of the group in a domain that guests can go to, unless one is there.
-func (d *decision) receiveBeside(g, guest *group) {
+func (d *decision) receiveBeside(g, guest *podClass) {
 	opts, theirs := d.cellsFor(g, nil), d.cellsFor(guest, nil)
-	near, places := guest.near, d.places(guest, []*group{g})
+	near, places := guest.near, d.places(guest, []*podClass{g})
 	joins := func(doms []int32) bool { return near.joined(doms, places) }
 	for i := range theirs {
 		if joins(theirs[i].c.doms) && d.near(guest, theirs[i].c.doms, true) && d.present(guest) {
@@ -123,7 +123,7 @@ func (d *decision) receiveBeside(g, guest *group) {
 
 // places lists the domains that pods of the group can go to, whoever they look for, and where those can join them that follow them. seen are groups
 // that are placed already.
-func (d *decision) places(g *group, seen []*group) [][]int32 {
+func (d *decision) places(g *podClass, seen []*podClass) [][]int32 {
 	near := g.near
 	g.near = nearRule{} // where they look for, they are not yet
 	var out [][]int32
@@ -136,7 +136,7 @@ func (d *decision) places(g *group, seen []*group) [][]int32 {
 	if seen = append(slices.Clip(seen), g); len(seen) > maxTrail {
 		return out
 	}
-	for _, h := range d.groups {
+	for _, h := range d.classes {
 		if d.alone[h.key] && h.unseated() > 0 && !slices.Contains(seen, h) && d.wants(h, g) {
 			theirs := d.places(h, seen)
 			out = slices.DeleteFunc(out, func(doms []int32) bool { return !h.near.joined(doms, theirs) })
@@ -146,9 +146,9 @@ func (d *decision) places(g *group, seen []*group) [][]int32 {
 }
 
 // followed reports whether guests that look for the group in a domain can come to where it would be.
-func (d *decision) followed(g *group, doms []int32) bool {
-	return !slices.ContainsFunc(d.groups, func(h *group) bool {
-		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.places(h, []*group{g}))
+func (d *decision) followed(g *podClass, doms []int32) bool {
+	return !slices.ContainsFunc(d.classes, func(h *podClass) bool {
+		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.places(h, []*podClass{g}))
 	})
 }
 
@@ -171,7 +171,7 @@ func (r *nearRule) joined(doms []int32, places [][]int32) bool {
 }
 
 // coming is how many pods of guests come at once: all, or one of them.
-func (g *group) coming(all bool) int {
+func (g *podClass) coming(all bool) int {
 	if all {
 		return g.unseated()
 	}
@@ -180,14 +180,14 @@ func (g *group) coming(all bool) int {
 
 // receiveOnSlots seats pods of the group and guests together on what is paid for: one of each who follow each other, or all of them, then more of the
 // first guest.
-func (d *decision) receiveOnSlots(g *group, guests []*group, all bool) {
+func (d *decision) receiveOnSlots(g *podClass, guests []*podClass, all bool) {
 	guest := guests[0]
 	for _, h := range guests {
 		d.cellsFor(h, nil)
 	}
 	for _, o := range d.cellsFor(g, nil) {
 		for _, at := range o.c.slots {
-			if slices.ContainsFunc(guests, func(h *group) bool { return !d.slots[at].takes(h.form) }) {
+			if slices.ContainsFunc(guests, func(h *podClass) bool { return !d.existing[at].takes(h.constraint) }) {
 				continue
 			}
 			for g.unseated() > 0 && guest.unseated() > 0 && d.welcomes(at, g, guests, all) {
@@ -197,8 +197,8 @@ func (d *decision) receiveOnSlots(g *group, guests []*group, all bool) {
 						d.sit(h, at, n)
 					}
 				}
-				doms := d.topo.spots[d.slots[at].spot].doms
-				for guest.unseated() > 0 && d.slots[at].holds(guest, 1) > 0 && d.stands(guest, doms, false) && d.mayTake(guest, at) {
+				doms := d.topo.spots[d.existing[at].spot].doms
+				for guest.unseated() > 0 && d.existing[at].holds(guest, 1) > 0 && d.stands(guest, doms, false) && d.mayTake(guest, at) {
 					d.sit(guest, at, 1)
 				}
 			}
@@ -206,13 +206,13 @@ func (d *decision) receiveOnSlots(g *group, guests []*group, all bool) {
 	}
 }
 
-// welcomes reports whether a slot takes a pod of the group, and then one of each of the guests, or all of them.
-func (d *decision) welcomes(at int32, g *group, guests []*group, all bool) bool {
-	s := d.slots[at]
+// welcomes reports whether an existing node takes a pod of the group, and then one of each of the guests, or all of them.
+func (d *decision) welcomes(at int32, g *podClass, guests []*podClass, all bool) bool {
+	s := d.existing[at]
 	doms := d.topo.spots[s.spot].doms
-	come := []*group{g}
+	come := []*podClass{g}
 	for _, h := range guests {
-		come = append(come, slices.Repeat([]*group{h}, h.coming(all))...)
+		come = append(come, slices.Repeat([]*podClass{h}, h.coming(all))...)
 	}
 	for _, h := range come {
 		if s.holds(h, 1) == 0 || !d.stands(h, doms, false) || !d.mayTake(h, at) || !d.followed(h, doms) {
@@ -230,7 +230,7 @@ func (d *decision) welcomes(at int32, g *group, guests []*group, all bool) bool 
 
 // receiveOnNew has machines bought that hold one pod of the group each, one of each of the guests who follow each other, or all of them, and as many more of
 // the first guest as can be.
-func (d *decision) receiveOnNew(g *group, guests []*group, all bool) {
+func (d *decision) receiveOnNew(g *podClass, guests []*podClass, all bool) {
 	guest := guests[0]
 	for g.unseated() > 0 && guest.unseated() > 0 {
 		opts := d.cellsFor(g, nil)
@@ -263,14 +263,14 @@ func (d *decision) receiveOnNew(g *group, guests []*group, all bool) {
 }
 
 // started is a machine to be bought for one pod of the group, which is counted.
-func (d *decision) started(g *group, c *cell) *bundle {
+func (d *decision) started(g *podClass, c *cell) *bundle {
 	d.count(g, c.site(), 1)
 	return &bundle{of: g, c: c, form: c.pinned, size: g.size.Clone(), members: []member{{g, c, 1}}}
 }
 
 // board puts one pod of each group that waits onto the machine, or all of them, and reports whether they can be there. They are counted as far as they
 // can.
-func (d *decision) board(b *bundle, guests []*group, all bool) bool {
+func (d *decision) board(b *bundle, guests []*podClass, all bool) bool {
 	for _, h := range guests {
 		n := h.coming(all)
 		if n == 0 {

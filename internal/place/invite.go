@@ -6,7 +6,7 @@ import "strings"
 // another zone, a taint. In the next decision they are guests: whoever they look for is seated where they can come too.
 func invite(d *decision, next *choices) string {
 	var who []string
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		if g.why != "" || g.unseated() == 0 || len(g.near.terms) == 0 || d.alone[g.key] {
 			continue
 		}
@@ -24,7 +24,7 @@ func invite(d *decision, next *choices) string {
 
 // expect has those come as guests, too, that are looked for by guests and look for others themselves: only together can
 // they go where all can.
-func (d *decision) expect(g *group, next *choices) {
+func (d *decision) expect(g *podClass, next *choices) {
 	if len(g.near.terms) == 0 || next.alone[g.key] {
 		return
 	}

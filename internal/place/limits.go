@@ -9,16 +9,16 @@ import (
 )
 
 // meter fills limits, cost, left and tabs. What nodes and claims of the pool have counts until they are gone.
-func (s *seller) meter(w *model.World) {
+func (s *nodePool) meter(w *model.World) {
 	s.limits = slices.Sorted(maps.Keys(s.pool.Limits))
 	s.bounds()
 	s.left = make(vec.Vec, len(s.limits))
 	for i, n := range s.limits {
 		s.left[i] = s.pool.Limits[n] // of scarce offerings, see takeStock
 	}
-	s.cost = make([]vec.Vec, len(s.shelf.items))
-	flat := make(vec.Vec, len(s.shelf.items)*len(s.limits))
-	for i, it := range s.shelf.items {
+	s.cost = make([]vec.Vec, len(s.offerings.items))
+	flat := make(vec.Vec, len(s.offerings.items)*len(s.limits))
+	for i, it := range s.offerings.items {
 		s.cost[i] = flat[i*len(s.limits) : (i+1)*len(s.limits) : (i+1)*len(s.limits)]
 		for j, n := range s.limits {
 			s.cost[i][j] = amount(it.t.Capacity, n)
@@ -33,7 +33,7 @@ func (s *seller) meter(w *model.World) {
 }
 
 // count takes from the limits what is there.
-func (s *seller) count(w *model.World) {
+func (s *nodePool) count(w *model.World) {
 	s.tabs = map[string]vec.Vec{}
 	counted := map[*model.Node]bool{}
 	for i := range w.Claims {
@@ -63,7 +63,7 @@ func amount(r model.Resources, name string) int64 {
 }
 
 // charge takes a machine from the limits, and returns how much that was.
-func (s *seller) charge(r model.Resources) vec.Vec {
+func (s *nodePool) charge(r model.Resources) vec.Vec {
 	tab := make(vec.Vec, len(s.limits))
 	for i, n := range s.limits {
 		tab[i] = amount(r, n)
@@ -73,14 +73,14 @@ func (s *seller) charge(r model.Resources) vec.Vec {
 }
 
 // claimCapacity is what a claim has, or, before anyone knows, the most that it may get. n is its node, nil before it joined.
-func (s *seller) claimCapacity(c *model.Claim, n *model.Node) model.Resources {
+func (s *nodePool) claimCapacity(c *model.Claim, n *model.Node) model.Resources {
 	got := c.Capacity
 	if n != nil {
 		got = got.Max(n.Capacity)
 	}
 	if got.IsZero() {
 		got = c.Requests
-		claimItems(s.shelf, *c).Each(func(i int) { got = got.Max(s.shelf.items[i].t.Capacity) })
+		claimItems(s.offerings, *c).Each(func(i int) { got = got.Max(s.offerings.items[i].t.Capacity) })
 	}
 	return got
 }

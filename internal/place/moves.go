@@ -37,7 +37,7 @@ func Moves(w model.World, p Plan) map[string]string {
 		}
 	}
 	changed := map[string]bool{}
-	for _, f := range p.Fits {
+	for _, f := range p.Existing {
 		from, was := at[f.Pod]
 		to := cmp.Or(f.Claim, claimOf[f.Node])
 		if !was || to == "" || from == to {

@@ -18,7 +18,7 @@ func TestMovesFollowThePlan(t *testing.T) {
 	fit := func(pod, node, claim string) Nomination {
 		return Nomination{Pod: model.PodKey{Namespace: "d", Name: pod}, Node: node, Claim: claim}
 	}
-	got := Moves(w, Plan{Fits: []Nomination{
+	got := Moves(w, Plan{Existing: []Nomination{
 		fit("1", "", "a"),   // stays
 		fit("2", "n", ""),   // goes to the node of b
 		fit("3", "", "c"),   // goes to a claim on its way
@@ -43,7 +43,7 @@ func TestOptionsAreTurnedAmongZonesOnly(t *testing.T) {
 	add("D4", "1", 20)
 	first := map[string]int{}
 	for i := range 300 {
-		got := Turned(list, model.Claim{Name: ClaimName(Purchase{Pool: "p"}, i, 0)})
+		got := Turned(list, model.Claim{Name: ClaimName(NewClaim{Pool: "p"}, i, 0)})
 		first[got[0].Key.Zone]++
 		if len(got) != len(list) || got[3] != list[3] || got[4] != list[4] {
 			t.Fatalf("what differs in more than the zone moved: %v", got)

@@ -42,16 +42,16 @@ func leaveToLighter(d *decision) []proposal {
 	var out []proposal
 	for i := range d.made {
 		m := &d.made[i]
-		if !slices.ContainsFunc(d.made, func(o made) bool { return o.seller.pool.Weight < m.seller.pool.Weight }) {
+		if !slices.ContainsFunc(d.made, func(o made) bool { return o.pool.pool.Weight < m.pool.pool.Weight }) {
 			continue
 		}
 		next := d.choices
 		next.shy = maps.Clone(d.shy)
 		for _, l := range m.loads {
-			k := shyKey{l.g.key, m.seller.pool.Weight}
+			k := shyKey{l.g.key, m.pool.pool.Weight}
 			remember(&next.shy, k, next.shy[k]+l.n)
 		}
-		out = append(out, proposal{next, "pods of one machine of " + m.seller.pool.Name})
+		out = append(out, proposal{next, "pods of one machine of " + m.pool.pool.Name})
 	}
 	return out
 }
@@ -60,8 +60,8 @@ func leaveToLighter(d *decision) []proposal {
 func anotherFirst(d *decision) []proposal {
 	var out []proposal
 	round := d.round()
-	for i, g := range d.groups {
-		if i > 0 && g.why == "" && cmp.Compare(g.priority, d.groups[i-1].priority) == 0 {
+	for i, g := range d.classes {
+		if i > 0 && g.why == "" && cmp.Compare(g.priority, d.classes[i-1].priority) == 0 {
 			next := d.choices
 			next.ahead = maps.Clone(d.ahead)
 			remember(&next.ahead, g.key, round)

@@ -97,8 +97,8 @@ func TestTinyWorldsCostTheOptimum(t *testing.T) {
 		}
 		want := o.best(1<<len(o.pods)-1, limit)
 		p := place.Decide(place.Input{World: w})
-		if len(p.Left) != want.missed || p.Price != want.price {
-			t.Fatalf("%d left at %s, the best is %d at %s\nworld:\n%s\nplan:\n%s", len(p.Left), p.Price, want.missed, want.price, d.b.String(), p)
+		if len(p.Unscheduled) != want.missed || p.Price != want.price {
+			t.Fatalf("%d left at %s, the best is %d at %s\nworld:\n%s\nplan:\n%s", len(p.Unscheduled), p.Price, want.missed, want.price, d.b.String(), p)
 		}
 	})
 }
@@ -146,8 +146,8 @@ func TestManyGroupsStayNearTheFloor(t *testing.T) {
 	if f := audit.Check(w, p); len(f) > 0 {
 		t.Fatal(f[0])
 	}
-	if len(p.Left) > 0 || p.Cut {
-		t.Fatalf("%d pods left, cut %v", len(p.Left), p.Cut)
+	if len(p.Unscheduled) > 0 || p.BudgetExceeded {
+		t.Fatalf("%d pods left, cut %v", len(p.Unscheduled), p.BudgetExceeded)
 	}
 	floor := floorPrice(w, model.OnDemand)
 	if gap := p.Price.Float()/floor - 1; gap > 0.05 {
@@ -194,7 +194,7 @@ func BenchmarkDecide(b *testing.B) {
 				p = place.Decide(place.Input{World: w})
 			}
 			b.ReportMetric((p.Price.Float()/floorPrice(w, model.OnDemand)-1)*100, "%above-floor")
-			b.ReportMetric(float64(len(p.Buy)), "machines")
+			b.ReportMetric(float64(len(p.NewClaims)), "machines")
 		})
 	}
 }

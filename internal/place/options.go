@@ -91,7 +91,7 @@ func allMet(asks []ask, t *model.InstanceType, o *model.Offering) bool {
 	return true
 }
 
-// met reports whether an offering has, or may have, a value of the label that will do. It is shelf.match for one offering.
+// met reports whether an offering has, or may have, a value of the label that will do. It is offering index.match for one offering.
 func (a *ask) met(t *model.InstanceType, o *model.Offering) bool {
 	_, own := o.Labels[a.key]
 	v, has := "", true
@@ -129,7 +129,7 @@ func (a *ask) met(t *model.InstanceType, o *model.Offering) bool {
 
 // noOptions says why no offering will do.
 func noOptions(claim model.Claim, cat model.Catalog, want require.Set) Refusal {
-	sh := newShelf(cat)
+	sh := newOfferingIndex(cat)
 	r := Refusal{Pool: claim.Pool}
 	matching := sh.filter(sh.all, want)
 	fitting := bitset.New(len(sh.items))
@@ -138,8 +138,8 @@ func noOptions(claim model.Claim, cat model.Catalog, want require.Set) Refusal {
 			fitting.Add(i)
 		}
 	})
-	names := newDims([]*group{{requests: claim.Requests, pods: []*model.Pod{{}}}}, nil)
-	s := &seller{shelf: sh, names: names}
+	names := newDims([]*podClass{{requests: claim.Requests, pods: []*model.Pod{{}}}}, nil)
+	s := &nodePool{offerings: sh, names: names}
 	for _, it := range sh.items {
 		s.room = append(s.room, names.vec(it.t.Allocatable))
 	}

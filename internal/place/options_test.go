@@ -49,7 +49,7 @@ func TestOptionsAreThoseOfTheShelf(t *testing.T) {
 			}
 			claim.Requirements = append(claim.Requirements, r)
 		}
-		sh := newShelf(cat)
+		sh := newOfferingIndex(cat)
 		var want []Option
 		sh.filter(sh.all, require.New(claim.Requirements)).And(sh.available).Each(func(i int) {
 			if claim.Requests.FitsIn(sh.items[i].t.Allocatable) {

@@ -10,13 +10,13 @@ import (
 )
 
 // packing sets up the packing of what still waits into machines of pools of one weight; there are no choices when they sell nothing to them.
-func (d *decision) packing(tier []*seller) (p *portfolio.Packer, choices []choice, want []int, groups []*group) {
+func (d *decision) packing(tier []*nodePool) (p *portfolio.Packer, choices []choice, want []int, groups []*podClass) {
 	p = &portfolio.Packer{Steps: d.steps, Without: d.in.Without}
 	shy := maps.Clone(d.shy)
 	for _, g := range d.buying {
 		sold := false
 		for _, s := range tier { // all of them are asked: packing looks at the answers
-			sold = d.lotOf(s, g.form).ok.First() >= 0 || sold
+			sold = d.allowedOf(s, g.constraint).ok.First() >= 0 || sold
 		}
 		n, k := g.waiting(), shyKey{g.of.key, tier[0].pool.Weight}
 		if stay := min(n, shy[k]); stay > 0 {
@@ -33,14 +33,14 @@ func (d *decision) packing(tier []*seller) (p *portfolio.Packer, choices []choic
 	for i := range choices {
 		p.Choices = append(p.Choices, choices[i].Choice)
 	}
-	for _, s := range d.sellers {
+	for _, s := range d.pools {
 		p.Limits = append(p.Limits, s.left.Clone())
 	}
 	return p, choices, want, groups
 }
 
 // tier packs what still waits into machines of pools of one weight, and returns how many machines had to be given up.
-func (d *decision) tier(tier []*seller) int {
+func (d *decision) tier(tier []*nodePool) int {
 	p, choices, want, groups := d.packing(tier)
 	if len(p.Choices) == 0 {
 		return 0
@@ -49,18 +49,18 @@ func (d *decision) tier(tier []*seller) int {
 	if best.Missed > 0 {
 		best = p.ByPriority(best, want, turns(groups))
 	}
-	d.steps, d.plan.Cut = p.Steps, d.plan.Cut || p.Cut
+	d.steps, d.plan.BudgetExceeded = p.Steps, d.plan.BudgetExceeded || p.Cut
 	p.Separate(best, arrivals(p, groups))
-	b := &buyer{d: d, sellers: d.sellers, groups: groups, choices: choices, most: d.most, spare: p.Remaining(best.Bins)}
+	b := &buyer{d: d, pools: d.pools, classes: groups, choices: choices, most: d.most, spare: p.Remaining(best.Bins)}
 	bought, given := b.purchases(best)
-	d.plan.Buy = append(d.plan.Buy, bought...)
+	d.plan.NewClaims = append(d.plan.NewClaims, bought...)
 	return given
 }
 
-// classify numbers, for packing, the forms of the groups and the counts that tie them on one machine.
-func classify(p *portfolio.Packer, groups []*group) []*form {
-	var kinds []*form
-	kindOf := map[*form]int{}
+// classify numbers, for packing, the node constraints of the groups and the counts that tie them on one machine.
+func classify(p *portfolio.Packer, groups []*podClass) []*nodeConstraint {
+	var kinds []*nodeConstraint
+	kindOf := map[*nodeConstraint]int{}
 	at := map[*term]int32{}
 	users := map[*term]int{}
 	for _, g := range groups {
@@ -73,11 +73,11 @@ func classify(p *portfolio.Packer, groups []*group) []*form {
 	var flat []portfolio.Tie
 	ends := make([]int, 0, len(groups))
 	for _, g := range groups {
-		k, ok := kindOf[g.form]
+		k, ok := kindOf[g.constraint]
 		if !ok {
 			k = len(kinds)
-			kindOf[g.form] = k
-			kinds = append(kinds, g.form)
+			kindOf[g.constraint] = k
+			kinds = append(kinds, g.constraint)
 		}
 		p.Kinds = append(p.Kinds, k)
 		for _, r := range g.host {
@@ -102,7 +102,7 @@ func classify(p *portfolio.Packer, groups []*group) []*form {
 }
 
 // arrivals says how the pods of each group will be let in.
-func arrivals(p *portfolio.Packer, groups []*group) []portfolio.Arrival {
+func arrivals(p *portfolio.Packer, groups []*podClass) []portfolio.Arrival {
 	out := make([]portfolio.Arrival, len(groups))
 	for i, g := range groups {
 		switch {
@@ -118,7 +118,7 @@ func arrivals(p *portfolio.Packer, groups []*group) []portfolio.Arrival {
 }
 
 // turns says of each group how many priorities are above its own. Groups come in order of their turn.
-func turns(groups []*group) []int {
+func turns(groups []*podClass) []int {
 	out := make([]int, len(groups))
 	for i := 1; i < len(groups); i++ {
 		out[i] = out[i-1]
@@ -131,7 +131,7 @@ func turns(groups []*group) []int {
 
 // drafted packs. Sizes add up, which volumes that pods share do not: packing first leaves these out and looks whether machines attach
 // them all the same, then counts them once on every machine that is to have such pods, and, where that does not do, once per pod.
-func drafted(p *portfolio.Packer, want []int, groups []*group) *portfolio.Draft {
+func drafted(p *portfolio.Packer, want []int, groups []*podClass) *portfolio.Draft {
 	most := make(vec.Vec, len(p.Choices[0].Room))
 	for _, g := range groups {
 		more := g.size.Clone()
@@ -162,7 +162,7 @@ func drafted(p *portfolio.Packer, want []int, groups []*group) *portfolio.Draft 
 }
 
 // setAside packs with every choice twice: with room for the most volumes that pods share set aside, and as it is, for pods that share none.
-func setAside(p *portfolio.Packer, want []int, groups []*group, most vec.Vec) *portfolio.Draft {
+func setAside(p *portfolio.Packer, want []int, groups []*podClass, most vec.Vec) *portfolio.Draft {
 	kinds := slices.Max(p.Kinds) + 1
 	kind := slices.Clone(p.Kinds)
 	for i, g := range groups {
@@ -197,19 +197,19 @@ func setAside(p *portfolio.Packer, want []int, groups []*group, most vec.Vec) *p
 }
 
 // attaches reports whether all machines of a draft bear their volumes, those that pods share counted once.
-func attaches(p *portfolio.Packer, d *portfolio.Draft, groups []*group) bool {
+func attaches(p *portfolio.Packer, d *portfolio.Draft, groups []*podClass) bool {
 	return !slices.ContainsFunc(d.Bins, func(b portfolio.Bin) bool { return !p.Choices[b.Choice].Room.Covers(needs(b, groups)) })
 }
 
 // needs is what the pods of a machine need together.
-func needs(b portfolio.Bin, groups []*group) vec.Vec {
+func needs(b portfolio.Bin, groups []*podClass) vec.Vec {
 	out := make(vec.Vec, len(groups[0].size))
 	addNeeds(out, b, groups)
 	return out
 }
 
 // addNeeds adds what the pods of a machine need together.
-func addNeeds(out vec.Vec, b portfolio.Bin, groups []*group) {
+func addNeeds(out vec.Vec, b portfolio.Bin, groups []*podClass) {
 	var seen []string
 	for _, l := range b.Loads {
 		g := groups[l.Group]

@@ -119,7 +119,7 @@ func mates(w model.World, pods []*model.Pod) []int {
 	for i, p := range pods {
 		for _, x := range p.PodAffinity {
 			for k, o := range pods {
-				if x.Key != model.LabelHostname || root[k] == root[i] || !t.picks(pickerOf(x), o.Namespace, o.Labels) {
+				if x.Key != model.LabelHostname || root[k] == root[i] || !t.picks(podSelectorOf(x), o.Namespace, o.Labels) {
 					continue
 				}
 				from, to := max(root[i], root[k]), min(root[i], root[k])

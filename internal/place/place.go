@@ -18,7 +18,7 @@ type Input struct {
 	// Limit bounds the work: about so many ways to fill a machine are tried, and so many questions asked whether a pod may go somewhere. All in
 	// all a plan costs at most four times as much; 0 = DefaultLimit. A plan cut short says so, and so do the pods left over because of it.
 	Limit int
-	// Preferences says what wishes are worth; "" = Respect.
+	// Preferences says what preferences are worth; "" = Respect.
 	Preferences Preferences
 	// MinValues says whether minValues of pools are a must; "" = Strict.
 	MinValues MinValues
@@ -43,26 +43,26 @@ const (
 
 // Plan is what should be true: nothing in it has happened yet.
 type Plan struct {
-	Buy  []Purchase
-	Fits []Nomination
-	Left []Leftover
+	NewClaims   []NewClaim
+	Existing    []Nomination
+	Unscheduled []Unscheduled
 	// Cut is set when the work limit ended the search early; the plan is sound but may be dearer than it could be.
-	Cut bool
+	BudgetExceeded bool
 	// Trace lists the decisions that the search accepted, one after the other; the last is the plan.
 	Trace []Accepted
-	// Price is the sum over Buy of each purchase's cheapest option.
+	// Price is the sum over Buy of each new claim's cheapest option.
 	Price model.Price
 }
 
 // Accepted is a decision that was better than the one before.
 type Accepted struct {
-	Change         string // what was done otherwise, and for whom; "" for the first
-	Price          model.Price
-	Machines, Left int
+	Change                string // what was done otherwise, and for whom; "" for the first
+	Price                 model.Price
+	Machines, Unscheduled int
 }
 
-// Purchase is one machine to buy. Machines that are alike share the lists of Options and Requirements: they are only read.
-type Purchase struct {
+// New claim is one machine to buy. Machines that are alike share the lists of Options and Requirements: they are only read.
+type NewClaim struct {
 	Pool  string
 	Class model.ClassRef
 	// Options are the offerings that hold all its pods, best first. Never empty.
@@ -76,7 +76,7 @@ type Purchase struct {
 	// Relaxed is set when the options show fewer distinct values than the pool asks for with minValues; Requirements then ask for
 	// as many as there are.
 	Relaxed bool
-	// Chosen is set when the first option was chosen among some of one price, for wishes of the pods or so that not all spot machines are of
+	// Chosen is set when the first option was chosen among some of one price, for preferences of the pods or so that not all spot machines are of
 	// one kind. The claim says so.
 	Chosen bool
 }
@@ -95,7 +95,7 @@ type Nomination struct {
 }
 
 // Leftover is a pod that goes nowhere for now, and why.
-type Leftover struct {
+type Unscheduled struct {
 	Pod model.PodKey
 	// Why is set when the pod itself is the reason, whatever the pool; Detail says it in words.
 	Why    model.Why

@@ -42,7 +42,7 @@ func (d *decision) notePorts() {
 			}
 		}
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		wanted = wanted || len(g.first().HostPorts) > 0
 		note(g.first())
 	}
@@ -52,8 +52,8 @@ func (d *decision) notePorts() {
 	for p := range d.in.World.Index.WithPorts().All() {
 		note(p)
 	}
-	for i := range d.crew {
-		note(d.crew[i].pod)
+	for i := range d.daemons {
+		note(d.daemons[i].pod)
 	}
 	for k, list := range d.portIPs {
 		if !slices.Contains(list, "") {
@@ -81,12 +81,12 @@ func (d *decision) countPorts(placing map[model.PodKey]bool) {
 			}
 		}
 	}
-	for i := range d.crew {
-		for _, s := range d.slots {
+	for i := range d.daemons {
+		for _, s := range d.existing {
 			if !s.aboard.Has(i) {
 				continue
 			}
-			for _, h := range d.crew[i].pod.HostPorts {
+			for _, h := range d.daemons[i].pod.HostPorts {
 				for _, x := range t.portTerms(h, d.portIPs) {
 					if x.matched.at(s.spot) == 0 {
 						x.matched.add(s.spot, 1)

@@ -3,7 +3,7 @@ package place
 import "cmp"
 
 // better reports whether option a beats b for the next pod.
-func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bSlot bool) bool {
+func (d *decision) better(g *podClass, a *seatOption, aSlot bool, b *seatOption, bSlot bool) bool {
 	if len(d.held) > 0 {
 		if x, y := d.sought(g, a.c.doms), d.sought(g, b.c.doms); x != y {
 			return x > y
@@ -22,7 +22,7 @@ func (d *decision) better(g *group, a *seatOption, aSlot bool, b *seatOption, bS
 }
 
 // sought is how many planned pods wait in a cell for the first pod that they want to be near.
-func (d *decision) sought(g *group, doms []int32) int32 {
+func (d *decision) sought(g *podClass, doms []int32) int32 {
 	n := int32(0)
 	for _, x := range g.matches {
 		if x.near && x.key != host && x.matched.at(doms[x.key]) == 0 {
@@ -34,7 +34,7 @@ func (d *decision) sought(g *group, doms []int32) int32 {
 
 // crowd is how many pods count against the group's own spread in a cell, and against the spread of others that it counts for:
 // these are kept even first of all, so that they can be bound in any order.
-func (d *decision) crowd(g *group, at site) (own, others int32) {
+func (d *decision) crowd(g *podClass, at site) (own, others int32) {
 	for _, r := range g.spread {
 		if r.term.key != host {
 			own += r.term.matched.at(at.doms[r.term.key])

@@ -6,10 +6,10 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
 
-// seated is pods of a group that were given a place in one go: on a slot, or, when that is negative, in a cell in which machines were then
+// seated is pods of a group that were given a place in one go: on an existing node, or, when that is negative, in a cell in which machines were then
 // to be bought. In the order of a decision they say in which order pods were thought to be bound.
 type seated struct {
-	g    *group
+	g    *podClass
 	slot int32
 	cell *cell
 	n    int
@@ -17,18 +17,18 @@ type seated struct {
 
 // made is a machine that was bought: what it may be, and whose pods it is for.
 type made struct {
-	seller *seller
-	deal   *deal
-	loads  []member
-	spot   int32 // while the plan is proven
+	pool  *nodePool
+	deal  *deal
+	loads []member
+	spot  int32 // while the plan is proven
 }
 
 // unit is pods of one group on one machine that have yet to be bound.
 type unit struct {
-	g    *group
+	g    *podClass
 	spot int32
 	n    int
-	// seat is where they were seated, by position; made the machine that was bought for them, -1 for a slot.
+	// seat is where they were seated, by position; made the machine that was bought for them, -1 for an existing node.
 	seat, made int
 }
 
@@ -47,7 +47,7 @@ type proof struct {
 // prove returns the pods of the plan that could not be bound. When there are none, the order in which everybody was bound shows that
 // the plan is sound. It leaves the counts as they are at the end.
 func (d *decision) prove() []unit {
-	if !slices.ContainsFunc(d.groups, func(g *group) bool { return g.why == "" && g.tied() }) {
+	if !slices.ContainsFunc(d.classes, func(g *podClass) bool { return g.why == "" && g.tied() }) {
 		return nil
 	}
 	d.undo.rewind()
@@ -96,9 +96,9 @@ func (p *proof) build() {
 		m := &d.made[i]
 		s := like[m.deal]
 		if s == nil {
-			c := &slot{shelf: m.seller.shelf, own: m.seller.own.And(require.New(m.deal.requirements)), items: m.deal.items}
+			c := &existingNode{offerings: m.pool.offerings, own: m.pool.own.And(require.New(m.deal.requirements)), items: m.deal.items}
 			labels, may := c.certain(t.keys)
-			s = &spot{labels: labels, taints: m.seller.pool.Taints, may: may, claim: c}
+			s = &spot{labels: labels, taints: m.pool.pool.Taints, may: may, claim: c}
 			t.place(s, len(t.spots))
 			like[m.deal] = s
 		}
@@ -114,7 +114,7 @@ func (p *proof) build() {
 		if d.standing && !asked[e] {
 			continue
 		}
-		known := map[*slot]counting{}
+		known := map[*existingNode]counting{}
 		for _, s := range t.spots[first:] {
 			c, ok := known[s.claim]
 			if !ok {
@@ -132,7 +132,7 @@ func (p *proof) build() {
 // asked are the ways to count for a spread that matter to somebody who is to be bound.
 func (p *proof) asked() map[*eligible]bool {
 	out := map[*eligible]bool{}
-	for _, g := range p.d.groups {
+	for _, g := range p.d.classes {
 		for _, r := range g.spread {
 			out[r.term.elig] = true
 		}
@@ -147,16 +147,16 @@ func (p *proof) asked() map[*eligible]bool {
 
 // man puts the daemons that may run on a machine there, ahead of everybody.
 func (p *proof) man(m *made) {
-	for i := range p.d.crew {
-		c := &p.d.crew[i]
-		if m.deal.items.And(m.seller.runs[i]).First() < 0 {
+	for i := range p.d.daemons {
+		c := &p.d.daemons[i]
+		if m.deal.items.And(m.pool.runs[i]).First() < 0 {
 			continue
 		}
 		for _, x := range p.d.topo.matching(c.namespace, c.pod.Labels) {
 			p.count(x, m.spot)
 		}
 		for _, a := range c.pod.PodAntiAffinity {
-			p.tell(&p.d.topo.intern(p.d.topo.key(a.Key), []picker{pickerOf(a)}, "pods").owners, m.spot, p.d.topo.key(a.Key))
+			p.tell(&p.d.topo.intern(p.d.topo.key(a.Key), []podSelector{podSelectorOf(a)}, "pods").owners, m.spot, p.d.topo.key(a.Key))
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (p *proof) units() []unit {
 	d := p.d
 	type share struct{ made, n int }
 	type part struct {
-		g *group
+		g *podClass
 		c *cell
 	}
 	// What each part got, one after the other: numbered as they come, counted, and then listed from one piece of memory.
@@ -198,7 +198,7 @@ func (p *proof) units() []unit {
 	out := make([]unit, 0, len(d.seats))
 	for i, s := range d.seats {
 		if s.slot >= 0 {
-			out = append(out, unit{s.g, d.slots[s.slot].spot, s.n, i, -1})
+			out = append(out, unit{s.g, d.existing[s.slot].spot, s.n, i, -1})
 			continue
 		}
 		at, ok := number[part{s.g, s.cell}]
@@ -216,7 +216,7 @@ func (p *proof) units() []unit {
 }
 
 // lets reports whether kube-scheduler would let one more pod of the group onto the machine now.
-func (p *proof) lets(g *group, at int32) bool {
+func (p *proof) lets(g *podClass, at int32) bool {
 	if g.tied() && !p.d.toil(g.ask()) {
 		return false
 	}
@@ -248,7 +248,7 @@ func (p *proof) lets(g *group, at int32) bool {
 }
 
 // any reports whether pods are counted in the machine's domain, or in one that may turn out to be its.
-func (p *proof) any(c *tally, s *spot, key int) bool {
+func (p *proof) any(c *counter, s *spot, key int) bool {
 	if dom := s.doms[key]; dom != either {
 		return dom != unknown && c.at(dom) > 0
 	}
@@ -257,7 +257,7 @@ func (p *proof) any(c *tally, s *spot, key int) bool {
 }
 
 // bind puts one pod of the group onto the machine.
-func (p *proof) bind(g *group, at int32) {
+func (p *proof) bind(g *podClass, at int32) {
 	for _, x := range g.matches {
 		p.count(x, at)
 	}
@@ -287,7 +287,7 @@ func (p *proof) count(x *term, at int32) {
 }
 
 // tell counts one pod in the machine's domain, or in all that may turn out to be its.
-func (p *proof) tell(c *tally, at int32, key int) {
+func (p *proof) tell(c *counter, at int32, key int) {
 	t := p.d.topo
 	s := t.spots[at]
 	if dom := s.doms[key]; dom != either {

@@ -126,7 +126,7 @@ func TestEveryOfferingIsRefusedForOneReason(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, text := drawWorld(t)
 		p := place.Decide(place.Input{World: w, Limit: rapid.SampledFrom([]int{0, 0, 30}).Draw(t, "limit")})
-		for _, l := range p.Left {
+		for _, l := range p.Unscheduled {
 			if l.Why == "" && len(l.Refusals) != len(w.Pools) {
 				t.Fatalf("pod %s: %d pools refuse it of %d\nworld:\n%s\nplan:\n%s", l.Pod, len(l.Refusals), len(w.Pools), text, p)
 			}
@@ -148,8 +148,8 @@ func TestEveryOfferingIsRefusedForOneReason(t *testing.T) {
 }
 
 func count(p place.Plan) int {
-	n := len(p.Fits) + len(p.Left)
-	for _, b := range p.Buy {
+	n := len(p.Existing) + len(p.Unscheduled)
+	for _, b := range p.NewClaims {
 		n += len(b.Pods)
 	}
 	return n
@@ -176,10 +176,10 @@ func TestAPoolThatTakesNobodyChangesNothing(t *testing.T) {
 			Taints: []model.Taint{{Key: "nobody", Value: "here", Effect: model.NoSchedule}}}
 		other.Pools = append([]model.Pool{shut}, w.Pools...)
 		got := place.Decide(place.Input{World: other})
-		if d := cmp.Diff(want.Buy, got.Buy); d != "" || want.Price != got.Price {
+		if d := cmp.Diff(want.NewClaims, got.NewClaims); d != "" || want.Price != got.Price {
 			t.Fatalf("%s\nworld:\n%s", d, text)
 		}
-		if d := cmp.Diff(want.Fits, got.Fits); d != "" {
+		if d := cmp.Diff(want.Existing, got.Existing); d != "" {
 			t.Fatalf("%s\nworld:\n%s", d, text)
 		}
 	})
@@ -215,11 +215,11 @@ func TestBoughtPlanIsNotBoughtAgain(t *testing.T) {
 		after := buy(w, p)
 		again := place.Decide(place.Input{World: after})
 		there := map[model.PodKey]bool{}
-		for _, f := range again.Fits {
+		for _, f := range again.Existing {
 			there[f.Pod] = f.Claim != ""
 		}
 		lost := 0
-		for _, b := range p.Buy {
+		for _, b := range p.NewClaims {
 			for _, k := range b.Pods {
 				if !there[k] {
 					lost++
@@ -254,7 +254,7 @@ func TestThePlanDoesNotDependOnProcessors(t *testing.T) {
 
 func buy(w model.World, p place.Plan) model.World {
 	w.Claims = append([]model.Claim(nil), w.Claims...)
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		for _, pool := range w.Pools {
 			if pool.Name == b.Pool {
 				w.Claims = append(w.Claims, place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0)))
@@ -267,7 +267,7 @@ func buy(w model.World, p place.Plan) model.World {
 func TestAClaimIsLaunchedAsItWasPlanned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, text := drawWorld(t)
-		for i, b := range place.Decide(place.Input{World: w}).Buy {
+		for i, b := range place.Decide(place.Input{World: w}).NewClaims {
 			for _, pool := range w.Pools {
 				if pool.Name != b.Pool {
 					continue
@@ -283,7 +283,7 @@ func TestAClaimIsLaunchedAsItWasPlanned(t *testing.T) {
 }
 
 func TestNamesOfClaimsAreStableAndSafe(t *testing.T) {
-	b := place.Purchase{Pool: "general-purpose", Pods: []model.PodKey{{Namespace: "a", Name: "x"}, {Namespace: "a", Name: "y"}}}
+	b := place.NewClaim{Pool: "general-purpose", Pods: []model.PodKey{{Namespace: "a", Name: "x"}, {Namespace: "a", Name: "y"}}}
 	name := place.ClaimName(b, 0, 0)
 	b.Pods[0], b.Pods[1] = b.Pods[1], b.Pods[0]
 	if again := place.ClaimName(b, 0, 0); again != name {
@@ -311,7 +311,7 @@ func TestBestEffortOnlyAddsPlaces(t *testing.T) {
 		if f := audit.Check(w, p); len(f) > 0 {
 			t.Fatalf("%v\nworld:\n%s\nplan:\n%s", f, text, p)
 		}
-		if len(p.Left) > len(strict.Left) {
+		if len(p.Unscheduled) > len(strict.Unscheduled) {
 			t.Fatalf("leaves more:\n%s\nthan strict:\n%s\nworld:\n%s", p, strict, text)
 		}
 	})

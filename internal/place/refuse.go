@@ -15,7 +15,7 @@ import (
 // ledger works out why one pool cannot take one more pod: constraint by constraint, in a fixed order, offerings are struck off, and
 // each is counted once, under the first constraint that removes it. The constraint that removes the last one is the reason.
 type ledger struct {
-	s    *seller
+	s    *nodePool
 	rest bitset.Set // offerings that nothing has removed yet
 	out  Refusal
 }
@@ -43,31 +43,31 @@ func (l *ledger) strike(w model.Why, what string, gone bitset.Set, detail func(h
 func (l *ledger) over() bool { return l.rest.First() < 0 }
 
 // refusal says why one pool could not take one more pod of the group. x is g, or the part of it that could not be bought for.
-func (d *decision) refusal(s *seller, x, g *group) Refusal {
-	l := &ledger{s: s, rest: s.shelf.all, out: Refusal{Pool: s.pool.Name}}
+func (d *decision) refusal(s *nodePool, x, g *podClass) Refusal {
+	l := &ledger{s: s, rest: s.offerings.all, out: Refusal{Pool: s.pool.Name}}
 	if s.closed.Why != "" {
 		l.out = s.closed
-		if n := len(s.shelf.items); n > 0 && len(l.out.Removed) == 0 {
+		if n := len(s.offerings.items); n > 0 && len(l.out.Removed) == 0 {
 			l.out.Removed = []Removed{{l.out.Why, "", n}}
 		}
 		return l.out
 	}
-	p, f := g.first(), g.form
+	p, f := g.first(), g.constraint
 	if t, bad := f.untolerated(s.pool.Taints); bad {
 		l.strike(model.WhyTaint, t.Key, l.rest, func(bitset.Set) string { return fmt.Sprintf("taint %s is not tolerated", t) })
 		return l.out
 	}
-	l.strike(model.WhyRequirements, "", s.shelf.all.Minus(s.base), func(bitset.Set) string { return "the pool's requirements exclude every offering" })
+	l.strike(model.WhyRequirements, "", s.offerings.all.Minus(s.base), func(bitset.Set) string { return "the pool's requirements exclude every offering" })
 	own := selected(p)
 	l.labels(own)
 	l.reach(g, f.terms, own)
-	for _, m := range f.shuns {
-		l.strike(m.why, "daemon "+d.crew[m.daemon].name, s.beside(m), func(bitset.Set) string { return d.shunText(m) })
+	for _, m := range f.conflicts {
+		l.strike(m.why, "daemon "+d.daemons[m.daemon].name, s.beside(m), func(bitset.Set) string { return d.shunText(m) })
 	}
 	l.room(g.size)
-	l.strike(model.WhyUnavailable, "", s.shelf.all.Minus(s.shelf.available), s.soldOutText)
+	l.strike(model.WhyUnavailable, "", s.offerings.all.Minus(s.offerings.available), s.soldOutText)
 	if !l.over() {
-		if lot := d.lotOf(s, f); lot.ok != nil {
+		if lot := d.allowedOf(s, f); lot.ok != nil {
 			l.alternatives(lot)
 		}
 		l.spent()
@@ -94,12 +94,12 @@ func (l *ledger) labels(own []require.Set) {
 	for _, k := range own[0].Keys() {
 		gone := l.rest.Minus(fit)
 		if l.s.conflict(own[0].Only(func(key string) bool { return key == k })) == "" {
-			if !l.s.shelf.machine(k) {
+			if !l.s.offerings.machine(k) {
 				continue
 			}
 			want, _ := own[0].Get(k)
 			have, _ := l.s.own.Get(k)
-			gone = gone.Minus(l.s.shelf.match(k, want.And(have)))
+			gone = gone.Minus(l.s.offerings.match(k, want.And(have)))
 		}
 		l.strike(model.WhyNodeSelector, k, gone, text)
 	}
@@ -107,7 +107,7 @@ func (l *ledger) labels(own []require.Set) {
 }
 
 // labelText says which label leaves nothing.
-func (s *seller) labelText(own []require.Set) string {
+func (s *nodePool) labelText(own []require.Set) string {
 	detail := ""
 	for _, t := range own {
 		if k := s.conflict(t); k != "" {
@@ -120,7 +120,7 @@ func (s *seller) labelText(own []require.Set) string {
 }
 
 // reach strikes offerings from which the pod's volumes cannot be reached: what suits the selectors, but none of the combinations.
-func (l *ledger) reach(g *group, terms, own []require.Set) {
+func (l *ledger) reach(g *podClass, terms, own []require.Set) {
 	l.strike(model.WhyVolumes, "", l.rest.Minus(l.s.suiting(l.rest, terms)), func(had bitset.Set) string {
 		var where, nodes []string
 		for _, t := range terms {
@@ -151,7 +151,7 @@ func (l *ledger) room(size vec.Vec) {
 	all := l.rest
 	text := func(bitset.Set) string { return l.s.sizeText(all, size) }
 	for j, n := range l.s.names {
-		small := bitset.New(len(l.s.shelf.items))
+		small := bitset.New(len(l.s.offerings.items))
 		l.rest.Each(func(i int) {
 			if l.s.room[i][j] < size[j] {
 				small.Add(i)
@@ -167,7 +167,7 @@ func (l *ledger) room(size vec.Vec) {
 
 // alternatives strikes what suits an alternative of the pod's that was not followed, because another one is cheaper and both cannot
 // be promised at once.
-func (l *ledger) alternatives(lot *lot) {
+func (l *ledger) alternatives(lot *allowed) {
 	l.strike(model.WhyNodeSelector, "alternatives", l.rest.Minus(lot.ok), func(bitset.Set) string { return "its alternatives cannot be promised together" })
 }
 
@@ -175,7 +175,7 @@ func (l *ledger) alternatives(lot *lot) {
 func (l *ledger) spent() {
 	s, all := l.s, l.rest
 	for j, n := range s.limits {
-		dear := bitset.New(len(s.shelf.items))
+		dear := bitset.New(len(s.offerings.items))
 		l.rest.Each(func(i int) {
 			if s.cost[i][j] > s.left[j] {
 				dear.Add(i)
@@ -190,9 +190,9 @@ func (l *ledger) spent() {
 }
 
 // strikeTies strikes what ties to other pods forbid: offering by offering, the first tie that refuses one more pod there.
-func (d *decision) strikeTies(l *ledger, g *group) {
+func (d *decision) strikeTies(l *ledger, g *podClass) {
 	for _, t := range d.tiesOf(g) {
-		gone := bitset.New(len(l.s.shelf.items))
+		gone := bitset.New(len(l.s.offerings.items))
 		l.rest.Each(func(i int) {
 			if !d.stands(t.alone, d.domsOf(l.s, g, i), true) {
 				gone.Add(i)
@@ -216,10 +216,10 @@ func (d *decision) strikeTies(l *ledger, g *group) {
 type tie struct {
 	why   model.Why
 	key   string
-	alone *group
+	alone *podClass
 }
 
-func (d *decision) tiesOf(g *group) []tie {
+func (d *decision) tiesOf(g *podClass) []tie {
 	var out []tie
 	add := func(why model.Why, key int, r rules, among [][]int32) {
 		x := *g
@@ -254,17 +254,17 @@ func (d *decision) tiesOf(g *group) []tie {
 }
 
 // domsOf returns the domains that a machine bought as item i would be in for pods of the group.
-func (d *decision) domsOf(s *seller, g *group, i int) []int32 {
+func (d *decision) domsOf(s *nodePool, g *podClass, i int) []int32 {
 	out := make([]int32, len(d.topo.keys))
 	for k, name := range d.topo.keys {
 		out[k] = unknown
-		if c := s.shelf.keys[name]; c != nil {
+		if c := s.offerings.keys[name]; c != nil {
 			if v := slices.IndexFunc(c.sets, func(have bitset.Set) bool { return have.Has(i) }); v >= 0 {
 				out[k] = d.topo.dom(k, c.values[v])
 			}
 			continue
 		}
-		if v := s.handsOut(name, d.lotOf(s, g.form).free, d.topo.said[k]); k != host && len(v) > 0 && v[0] != "" {
+		if v := s.handsOut(name, d.allowedOf(s, g.constraint).free, d.topo.said[k]); k != host && len(v) > 0 && v[0] != "" {
 			out[k] = d.topo.dom(k, v[0])
 		}
 	}
@@ -272,7 +272,7 @@ func (d *decision) domsOf(s *seller, g *group, i int) []int32 {
 }
 
 // strikeRest says why nothing was bought although something is left to buy.
-func (d *decision) strikeRest(l *ledger, x *group) {
+func (d *decision) strikeRest(l *ledger, x *podClass) {
 	s := l.s
 	lacks, text := s.lack(l.rest)
 	switch {
@@ -286,7 +286,7 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 		l.strike(model.WhyMinValues, lacks, l.rest, func(bitset.Set) string { return text })
 	case len(s.choosy) > 0:
 		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(bitset.Set) string { return "too few of the offerings that satisfy minValues hold the pod" })
-	case d.plan.Cut || len(s.pool.Limits) == 0:
+	case d.plan.BudgetExceeded || len(s.pool.Limits) == 0:
 		l.strike(model.WhyPlanCut, "", l.rest, func(bitset.Set) string { return "the search ended before the pod's turn" })
 	default:
 		l.strike(model.WhyLimits, "", l.rest, s.limitText)
@@ -294,7 +294,7 @@ func (d *decision) strikeRest(l *ledger, x *group) {
 }
 
 // capped reports whether fewer machines may be bought for the group somewhere than it asks for, for the good of the plan.
-func (d *decision) capped(x *group) bool {
+func (d *decision) capped(x *podClass) bool {
 	for k := range d.caps {
 		if k.group == x.key {
 			return true
@@ -304,8 +304,8 @@ func (d *decision) capped(x *group) bool {
 }
 
 // shunText says what a daemon has against the pods.
-func (d *decision) shunText(x shun) string {
-	m := &d.crew[x.daemon]
+func (d *decision) shunText(x daemonConflict) string {
+	m := &d.daemons[x.daemon]
 	switch x.why {
 	case model.WhyHostPorts:
 		return fmt.Sprintf("daemon %s/%s takes one of its host ports on every machine that is left", m.namespace, m.name)

@@ -35,7 +35,7 @@ func related(t testing.TB, seed uint64) (left []model.PodKey) {
 	t.Helper()
 	w := worldgen.Related(seed)
 	p := place.Decide(place.Input{World: w})
-	for _, l := range p.Left {
+	for _, l := range p.Unscheduled {
 		left = append(left, l.Pod)
 	}
 	for _, f := range audit.Check(w, p) {

@@ -14,13 +14,13 @@ const (
 	// Strict leaves pods over rather than buy a machine for them that shows fewer distinct values than its pool asks for.
 	Strict MinValues = "Strict"
 	// BestEffort buys with less choice for pods that found no place under Strict, in the same pool, before a lighter pool is asked. Such a
-	// purchase says so (Purchase.Relaxed), and asks for as many values as its options show.
+	// new claim says so (New claim.Relaxed), and asks for as many values as its options show.
 	BestEffort MinValues = "BestEffort"
 )
 
 // relax lifts the minValues of a tier for pods that still wait, and reports whether that changes anything.
-func (d *decision) relax(tier []*seller) bool {
-	if d.in.MinValues != BestEffort || !slices.ContainsFunc(d.buying, func(g *group) bool { return g.waiting() > 0 }) {
+func (d *decision) relax(tier []*nodePool) bool {
+	if d.in.MinValues != BestEffort || !slices.ContainsFunc(d.buying, func(g *podClass) bool { return g.waiting() > 0 }) {
 		return false
 	}
 	lifted := false
@@ -33,9 +33,9 @@ func (d *decision) relax(tier []*seller) bool {
 	return lifted
 }
 
-// tighten takes relax back, for pictures that are asked again.
+// tighten takes relax back, for what-ifs that are asked again.
 func (d *decision) tighten() {
-	for _, s := range d.sellers {
+	for _, s := range d.pools {
 		if len(s.choosy) < len(s.wanted) {
 			s.choosy = s.wanted
 			d.forget(s)
@@ -43,12 +43,12 @@ func (d *decision) tighten() {
 	}
 }
 
-// forget drops what the seller answered to the groups that are bought for.
-func (d *decision) forget(s *seller) {
-	drop := func(g *group) {
+// forget drops what the pool answered to the groups that are bought for.
+func (d *decision) forget(s *nodePool) {
+	drop := func(g *podClass) {
 		delete(g.given, s.id)
-		if len(g.form.lots) > s.id {
-			g.form.lots[s.id] = nil
+		if len(g.constraint.allowed) > s.id {
+			g.constraint.allowed[s.id] = nil
 		}
 	}
 	for _, x := range d.buying {
@@ -60,7 +60,7 @@ func (d *decision) forget(s *seller) {
 }
 
 // lowered is own with minValues that the items can show, and whether any had to be lowered for that.
-func (s *seller) lowered(own require.Set, items []int) (require.Set, bool) {
+func (s *nodePool) lowered(own require.Set, items []int) (require.Set, bool) {
 	relaxed := false
 	if len(s.wanted) == 0 {
 		return own, false

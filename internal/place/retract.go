@@ -9,7 +9,7 @@ import (
 // retract takes pods out of the plan that could not be bound, until the rest is proven. They are left over.
 func (d *decision) retract() {
 	for left := d.stuck; len(left) > 0; left = d.prove() {
-		of := map[*group]map[model.PodKey]*model.Pod{}
+		of := map[*podClass]map[model.PodKey]*model.Pod{}
 		for _, u := range left {
 			if of[u.g] == nil {
 				of[u.g] = map[model.PodKey]*model.Pod{}
@@ -23,9 +23,9 @@ func (d *decision) retract() {
 			}
 		}
 		for i := len(d.made) - 1; i >= 0; i-- {
-			if len(d.plan.Buy[i].Pods) == 0 {
-				d.plan.Price -= d.plan.Buy[i].Options[0].Price
-				d.plan.Buy, d.made = slices.Delete(d.plan.Buy, i, i+1), slices.Delete(d.made, i, i+1)
+			if len(d.plan.NewClaims[i].Pods) == 0 {
+				d.plan.Price -= d.plan.NewClaims[i].Options[0].Price
+				d.plan.NewClaims, d.made = slices.Delete(d.plan.NewClaims, i, i+1), slices.Delete(d.made, i, i+1)
 			}
 		}
 	}
@@ -36,13 +36,13 @@ func (d *decision) withdraw(u unit, from map[model.PodKey]*model.Pod) *model.Pod
 	s := &d.seats[u.seat]
 	s.n--
 	if u.made < 0 {
-		at := d.slots[s.slot]
-		i := lastIndex(d.plan.Fits, func(f Nomination) bool { return f.Node == at.node && f.Claim == at.claim && from[f.Pod] != nil })
-		pod := from[d.plan.Fits[i].Pod]
-		d.plan.Fits = slices.Delete(d.plan.Fits, i, i+1)
+		at := d.existing[s.slot]
+		i := lastIndex(d.plan.Existing, func(f Nomination) bool { return f.Node == at.node && f.Claim == at.claim && from[f.Pod] != nil })
+		pod := from[d.plan.Existing[i].Pod]
+		d.plan.Existing = slices.Delete(d.plan.Existing, i, i+1)
 		return pod
 	}
-	m, b := &d.made[u.made], &d.plan.Buy[u.made]
+	m, b := &d.made[u.made], &d.plan.NewClaims[u.made]
 	m.loads = slices.Clone(m.loads)
 	m.loads[slices.IndexFunc(m.loads, func(l member) bool { return l.g == u.g && l.c == s.cell && l.n > 0 })].n--
 	i := lastIndex(b.Pods, func(k model.PodKey) bool { return from[k] != nil })
@@ -63,6 +63,6 @@ func lastIndex[T any](list []T, f func(T) bool) int {
 
 // over is a pod that was taken out of the plan again.
 type over struct {
-	g   *group
+	g   *podClass
 	pod *model.Pod
 }

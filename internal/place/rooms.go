@@ -2,15 +2,15 @@ package place
 
 import "github.com/karpenter-aks/karpenter/internal/plan/vec"
 
-// rooms finds the next slot with enough room. It is a tree of maxima over the slots: an inner node knows the most of each amount
-// that any slot below it has. A question costs O(log slots) plus a little for slots that have one amount but not the other.
+// rooms finds the next existing node with enough room. It is a tree of maxima over the existing nodes: an inner node knows the most of each amount
+// that any existing node below it has. A question costs O(log existing nodes) plus a little for existing nodes that have one amount but not the other.
 type rooms struct {
 	width int     // leaves, a power of two
 	dims  int     // amounts per node
 	max   []int64 // per node, root at 1
 }
 
-func newRooms(slots []*slot) rooms {
+func newRooms(slots []*existingNode) rooms {
 	if len(slots) == 0 {
 		return rooms{}
 	}
@@ -43,7 +43,7 @@ func (r *rooms) pull(n int) (changed bool) {
 	return changed
 }
 
-// set notes what slot i has now.
+// set notes what existing node i has now.
 func (r *rooms) set(i int, free vec.Vec) {
 	n := r.width + i
 	copy(r.at(n), free)
@@ -61,7 +61,7 @@ func (r *rooms) covers(n int, size vec.Vec) bool {
 	return true
 }
 
-// next returns the first slot, from from on, that has room for size; -1 when none has.
+// next returns the first existing node, from from on, that has room for size; -1 when none has.
 func (r *rooms) next(from int, size vec.Vec) int {
 	if from >= r.width {
 		return -1

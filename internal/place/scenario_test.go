@@ -22,7 +22,7 @@ func TestScenarios(t *testing.T) {
 			p := place.Decide(asked(q))
 			out := p.String()
 			if q.Has("requirements") {
-				for _, b := range p.Buy {
+				for _, b := range p.NewClaims {
 					out += "asks:\n" + requirementsText(b.Requirements)
 				}
 			}
@@ -80,7 +80,7 @@ func optionsText(w model.World, name string) string {
 
 func claimsText(w model.World, p place.Plan) string {
 	out := model.World{}
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		for _, pool := range w.Pools {
 			if pool.Name == b.Pool {
 				out.Claims = append(out.Claims, place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0)))

@@ -25,7 +25,7 @@ func repairs() []repair {
 	}
 }
 
-// A saving lists decisions that differ in one thing and may be cheaper, those that promise most first.
+// A saving lists decisions that differ in one thing and may be cheaper, those that reservation most first.
 type saving struct {
 	name Mechanism
 	list func(d *decision) []proposal
@@ -56,14 +56,14 @@ const (
 	offeringsAsOne = 8
 )
 
-// search decides, with wishes granted or not, and keeps the best decision. A decision seats group after group and looks
+// search decides, with preferences granted or not, and keeps the best decision. A decision seats group after group and looks
 // back at none. Where that goes wrong, the next knows better: repairs come first, as long as any has something to try;
 // then savings, one change at a time, as long as one makes it cheaper. Each decision is sound by itself.
 func search(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
 	best := mended(in, pods, wishes, start)
-	// Where wishes are granted, or some pods only stand for room, the price is not all that counts.
+	// Where preferences are granted, or some pods only stand for room, the price is not all that counts.
 	virtual := func(p *model.Pod) bool { return p.Virtual }
-	if len(best.plan.Buy) == 0 || wishes || slices.ContainsFunc(pods, virtual) {
+	if len(best.plan.NewClaims) == 0 || wishes || slices.ContainsFunc(pods, virtual) {
 		return best
 	}
 	tries := savingWork / best.scale(len(pods))
@@ -81,10 +81,10 @@ func mended(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
 	change := ""
 	for range maxDecisions {
 		if best != nil && in.exhausted() {
-			best.plan.Cut = true
+			best.plan.BudgetExceeded = true
 			return best
 		}
-		d := &decision{in: in, wishes: wishes, choices: with}
+		d := &decision{in: in, granted: wishes, choices: with}
 		d.run(pods)
 		if best == nil || d.compare(best) < 0 {
 			best = d.tell(best, change)
@@ -126,7 +126,7 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 				return d, false
 			}
 			*tries--
-			o := &decision{in: d.in, wishes: d.wishes, choices: x.choices}
+			o := &decision{in: d.in, granted: d.granted, choices: x.choices}
 			if o.run(pods); o.cheaper(d) {
 				return o.tell(d, string(s.name)+": "+x.what), true
 			}
@@ -139,8 +139,8 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 func (d *decision) scale(pods int) int {
 	w := &d.in.World
 	n := 1 + pods + w.Index.All().Len() + len(w.Nodes) + len(w.Claims)
-	for _, s := range d.sellers {
-		n += len(s.shelf.items) / offeringsAsOne
+	for _, s := range d.pools {
+		n += len(s.offerings.items) / offeringsAsOne
 	}
 	return n
 }
@@ -150,7 +150,7 @@ func (d *decision) tell(from *decision, change string) *decision {
 	if from != nil {
 		d.plan.Trace = slices.Clone(from.plan.Trace)
 	}
-	d.plan.Trace = append(d.plan.Trace, Accepted{Change: change, Price: d.plan.Price, Machines: len(d.plan.Buy), Left: len(d.plan.Left)})
+	d.plan.Trace = append(d.plan.Trace, Accepted{Change: change, Price: d.plan.Price, Machines: len(d.plan.NewClaims), Unscheduled: len(d.plan.Unscheduled)})
 	return d
 }
 

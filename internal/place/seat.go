@@ -7,17 +7,17 @@ const maxPasses = 8
 
 // part is pods of one group that a machine has to be bought for, in one cell.
 type part struct {
-	g    *group
+	g    *podClass
 	c    *cell
 	n    int
-	host []relation // as they were when the cell was chosen: with the wishes granted there
+	host []relation // as they were when the cell was chosen: with the preferences granted there
 }
 
 // seatAll finds a place for every group: first for pods that are there, then for those that only stand for room.
 func (d *decision) seatAll() {
 	d.undo.mark()
-	var real, virtual []*group
-	for _, g := range d.groups {
+	var real, virtual []*podClass
+	for _, g := range d.classes {
 		switch {
 		case g.why != "":
 		case g.first().Virtual:
@@ -32,13 +32,13 @@ func (d *decision) seatAll() {
 
 // seatMany finds a place for every group, one after the other: where it was planned, on capacity that is paid for, or in a cell where a
 // machine can be bought. Groups that wait for others (affinity) are asked again.
-func (d *decision) seatMany(groups []*group) {
-	d.promises(groups)
-	d.keepPromises(false)
+func (d *decision) seatMany(groups []*podClass) {
+	d.reserveRoom(groups)
+	d.honourReservations(false)
 	waiting := groups
 	for range maxPasses {
 		progress := false
-		var again []*group
+		var again []*podClass
 		for _, g := range waiting {
 			if d.tired() {
 				g.cut = g.unseated() > 0
@@ -47,7 +47,7 @@ func (d *decision) seatMany(groups []*group) {
 			before := g.unseated() + len(d.held)
 			d.seat(g)
 			if len(d.held) > 0 {
-				d.keepPromises(false)
+				d.honourReservations(false)
 			}
 			progress = progress || g.unseated()+len(d.held) < before
 			if g.unseated() > 0 && g.tied() {
@@ -62,49 +62,49 @@ func (d *decision) seatMany(groups []*group) {
 		if progress && len(waiting) > 0 {
 			continue
 		}
-		if !d.keepPromises(true) && !d.breakPromises() {
+		if !d.honourReservations(true) && !d.dropReservations() {
 			return
 		}
 		waiting = groups
 	}
-	d.breakPromises()
+	d.dropReservations()
 }
 
 // option is one cell while a group is seated.
 type seatOption struct {
 	c      *cell
-	at     int // the slot from which on one may still take a pod
+	at     int // the existing node from which on one may still take a pod
 	offer  offer
 	cap    int // machines' worth of pods that may still be bought here
 	bought int
 }
 
-// seat places as many pods of the group as the ties allow, with as many wishes granted as can be.
-func (d *decision) seat(g *group) {
+// seat places as many pods of the group as the ties allow, with as many preferences granted as can be.
+func (d *decision) seat(g *podClass) {
 	if len(d.alone) > 0 {
 		d.receive(g)
 	}
-	if len(g.wish) == 0 {
+	if len(g.preferences) == 0 {
 		d.seatLevel(g)
 		return
 	}
-	base := level{g.form, g.rules}
+	base := level{g.constraint, g.rules}
 	levels := d.levels(g)
 	for i, l := range levels {
 		if g.unseated() == 0 {
 			break
 		}
-		if g.form, g.rules, g.plain = l.form, l.rules, nil; i < len(levels)-1 {
+		if g.constraint, g.rules, g.plain = l.form, l.rules, nil; i < len(levels)-1 {
 			g.plain = &base
 		}
 		d.seatLevel(g)
 	}
-	g.plain, g.form, g.rules = nil, base.form, base.rules
+	g.plain, g.constraint, g.rules = nil, base.form, base.rules
 }
 
 // seatLevel places pods of the group. Each goes to the best cell at its turn: what is paid for comes
 // first, then the heavier pool, then the cheaper zone, then the emptier one.
-func (d *decision) seatLevel(g *group) {
+func (d *decision) seatLevel(g *podClass) {
 	opts := d.cellsFor(g, d.opts[:0])
 	d.opts = opts
 	if g.nearHost() {
@@ -120,8 +120,8 @@ func (d *decision) seatLevel(g *group) {
 }
 
 // cellsFor lists the cells, in the room of opts, with what they offer to the group now.
-func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
-	for _, c := range d.cellsOf(g.form, g.keys).list {
+func (d *decision) cellsFor(g *podClass, opts []seatOption) []seatOption {
+	for _, c := range d.cellsOf(g.constraint, g.keys).list {
 		opts = append(opts, seatOption{c: c})
 	}
 	for i := range opts {
@@ -145,7 +145,7 @@ func (d *decision) cellsFor(g *group, opts []seatOption) []seatOption {
 // noCap stands for "as many as you like".
 const noCap = 1 << 40
 
-func (d *decision) seatEach(g *group, opts []seatOption) {
+func (d *decision) seatEach(g *podClass, opts []seatOption) {
 	for reset := false; g.unseated() > 0; {
 		best, slot := -1, int32(-1)
 		for i := range opts {
@@ -169,15 +169,15 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 		n := 1
 		if slot >= 0 {
 			if !g.tied() {
-				n = d.slots[slot].holds(g, g.unseated())
+				n = d.existing[slot].holds(g, g.unseated())
 			}
 			d.sit(g, slot, n)
-			d.keepPromises(false)
+			d.honourReservations(false)
 			reset = true
 			continue
 		}
 		if g.plain != nil && d.paidFor(g) {
-			return // no machine is bought for a wish while there is a place without
+			return // no machine is bought for a preference while there is a place without
 		}
 		if len(opts) == 1 || !g.tied() {
 			n = g.unseated()
@@ -191,7 +191,7 @@ func (d *decision) seatEach(g *group, opts []seatOption) {
 }
 
 // order has machines bought for n pods of the group in a cell.
-func (d *decision) order(g *group, o *seatOption, n int) {
+func (d *decision) order(g *podClass, o *seatOption, n int) {
 	o.bought, o.cap = o.bought+n, o.cap-n
 	o.offer.ok = o.cap > 0
 	g.asked += n
@@ -199,12 +199,12 @@ func (d *decision) order(g *group, o *seatOption, n int) {
 	d.count(g, o.c.site(), n)
 }
 
-// mayTake reports whether the slot may take one more pod of the group, as far as earlier attempts know.
-func (d *decision) mayTake(g *group, slot int32) bool {
+// mayTake reports whether the existing node may take one more pod of the group, as far as earlier attempts know.
+func (d *decision) mayTake(g *podClass, slot int32) bool {
 	if len(d.caps) == 0 {
 		return true
 	}
-	most, ok := d.caps[capKey{g.key, slotKey(d.slots[slot])}]
+	most, ok := d.caps[capKey{g.key, existingKey(d.existing[slot])}]
 	if !ok {
 		return true
 	}
@@ -226,11 +226,11 @@ func (d *decision) noteSeat(s seated) {
 	d.seats = append(d.seats, s)
 }
 
-// paidFor reports whether the next pod of the group has a place on what is paid for, wishes aside.
-func (d *decision) paidFor(g *group) bool {
-	form, rules, among := g.form, g.rules, g.among
-	g.form, g.rules, g.among = g.plain.form, g.plain.rules, nil
-	defer func() { g.form, g.rules, g.among = form, rules, among }()
+// paidFor reports whether the next pod of the group has a place on what is paid for, preferences aside.
+func (d *decision) paidFor(g *podClass) bool {
+	form, rules, among := g.constraint, g.rules, g.among
+	g.constraint, g.rules, g.among = g.plain.form, g.plain.rules, nil
+	defer func() { g.constraint, g.rules, g.among = form, rules, among }()
 	opts := d.cellsFor(g, nil)
 	return slices.ContainsFunc(opts, func(o seatOption) bool {
 		slot, ok := d.candidate(g, &o)
@@ -238,18 +238,18 @@ func (d *decision) paidFor(g *group) bool {
 	})
 }
 
-// candidate returns the slot of the cell that would take the next pod, or -1 when one would have to be bought; ok is false when
+// candidate returns the existing node of the cell that would take the next pod, or -1 when one would have to be bought; ok is false when
 // neither is possible.
-func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
+func (d *decision) candidate(g *podClass, o *seatOption) (int32, bool) {
 	if len(g.keys) > 0 && !d.regards(g, o.c.doms) {
 		return -1, false // now; when others have been placed, perhaps
 	}
 	if !d.toil(1) {
 		return -1, false
 	}
-	for ; o.at < len(d.slots); o.at++ {
+	for ; o.at < len(d.existing); o.at++ {
 		if o.at = d.rooms.next(o.at, g.lean); o.at < 0 {
-			o.at = len(d.slots)
+			o.at = len(d.existing)
 			break
 		}
 		if !o.c.has.Has(o.at) {
@@ -259,7 +259,7 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 			return -1, false
 		}
 		i := int32(o.at)
-		s := d.slots[i]
+		s := d.existing[i]
 		if s.holds(g, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, i) {
 			return i, true
 		}
@@ -267,13 +267,13 @@ func (d *decision) candidate(g *group, o *seatOption) (int32, bool) {
 	return -1, o.offer.ok && (len(g.keys) > 0 || d.stands(g, o.c.doms, true))
 }
 
-// sit nominates n pods of the group to a slot.
-func (d *decision) sit(g *group, slot int32, n int) {
-	s := d.slots[slot]
+// sit nominates n pods of the group to an existing node.
+func (d *decision) sit(g *podClass, slot int32, n int) {
+	s := d.existing[slot]
 	d.reserve(g, slot, n)
 	d.noteSeat(seated{g, slot, nil, n})
 	d.count(g, d.siteOf(s), n)
 	for _, p := range g.take(n) {
-		d.plan.Fits = append(d.plan.Fits, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
+		d.plan.Existing = append(d.plan.Existing, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
 	}
 }

@@ -10,11 +10,11 @@ import (
 
 // steady reports whether any offerings that each hold the pods can be options of one claim: no daemons take different amounts on them, and none
 // is scarce.
-func (s *seller) steady() bool { return s.light && len(s.bounded) == 0 }
+func (s *nodePool) steady() bool { return s.light && len(s.bounded) == 0 }
 
 // sight is the offerings that were looked at for a claim, in order of preference.
 type sight struct {
-	s               *seller
+	pool            *nodePool
 	most, n         int
 	first           model.Price
 	wide            width
@@ -23,7 +23,7 @@ type sight struct {
 
 // sated looks at one more offering, and reports whether narrow would pick none that come after it.
 func (x *sight) sated(i int) bool {
-	it := &x.s.shelf.items[i]
+	it := &x.pool.offerings.items[i]
 	if x.n++; x.n == 1 {
 		x.first, x.wide = it.o.Price, widthOf(it.o.CapacityType)
 	}
@@ -37,14 +37,14 @@ func (x *sight) sated(i int) bool {
 		return true
 	}
 	return x.n >= x.wide.options && (x.n >= inBand(x.most) || it.o.Price*100 > x.first*x.wide.band) &&
-		len(x.types) == x.wide.types && len(x.families) >= min(x.wide.families, x.s.shelf.families)
+		len(x.types) == x.wide.types && len(x.families) >= min(x.wide.families, x.pool.offerings.families)
 }
 
 // inBand is how many options the cheap band may fill, of most.
 func inBand(most int) int { return most - most/varietyPart }
 
 // holds reports whether offering i has room for the pods and for daemons that take over.
-func (s *seller) holds(i int, need, over vec.Vec) bool {
+func (s *nodePool) holds(i int, need, over vec.Vec) bool {
 	for r, v := range s.room[i] {
 		if v+s.taken[i][r] < need[r]+over[r] {
 			return false
@@ -54,10 +54,10 @@ func (s *seller) holds(i int, need, over vec.Vec) bool {
 }
 
 // narrow keeps the cheap band, then what minValues asks for, then what variety asks for.
-func (s *seller) narrow(all []int, most int) []int {
-	first := s.shelf.items[all[0]].o
+func (s *nodePool) narrow(all []int, most int) []int {
+	first := s.offerings.items[all[0]].o
 	wide := widthOf(first.CapacityType)
-	picked := bitset.New(len(s.shelf.items))
+	picked := bitset.New(len(s.offerings.items))
 	types, families := make([]int32, 0, most), make([]int32, 0, most)
 	out := make([]int, 0, most)
 	var t *variety
@@ -65,7 +65,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		t = s.variety()
 	}
 	pick := func(i int) {
-		it := &s.shelf.items[i]
+		it := &s.offerings.items[i]
 		picked.Add(i)
 		if t != nil {
 			t.add(i)
@@ -79,7 +79,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		out = append(out, i)
 	}
 	for _, i := range all {
-		if len(out) >= inBand(most) || s.shelf.items[i].o.Price*100 > first.Price*wide.band {
+		if len(out) >= inBand(most) || s.offerings.items[i].o.Price*100 > first.Price*wide.band {
 			break
 		}
 		pick(i)
@@ -96,7 +96,7 @@ func (s *seller) narrow(all []int, most int) []int {
 		}
 	}
 	for _, i := range all {
-		it := &s.shelf.items[i]
+		it := &s.offerings.items[i]
 		if wide.ceiling != noCeiling && it.o.Price*100 > first.Price*wide.ceiling {
 			break
 		}

@@ -4,18 +4,20 @@ package place
 type site struct {
 	doms []int32 // per key
 	spot int32
-	form *form
+	form *nodeConstraint
 }
 
 // site is where a machine would be bought in the cell.
 func (c *cell) site() site { return site{c.doms, unknown, c.pinned} }
 
-func (d *decision) siteOf(s *slot) site { return site{doms: d.topo.spots[s.spot].doms, spot: s.spot} }
+func (d *decision) siteOf(s *existingNode) site {
+	return site{doms: d.topo.spots[s.spot].doms, spot: s.spot}
+}
 
-// optionSite is where the next pod would be: on a slot of the option's cell, or on a machine to be bought there.
+// optionSite is where the next pod would be: on an existing node of the option's cell, or on a machine to be bought there.
 func (d *decision) optionSite(o *seatOption, slot bool) site {
 	if slot {
-		return d.siteOf(d.slots[o.at])
+		return d.siteOf(d.existing[o.at])
 	}
 	return o.c.site()
 }
@@ -40,14 +42,14 @@ func (d *decision) counts(e *eligible, at site) counting {
 }
 
 // countsFor asks all pools that sell machines to the form: what these are on the whole is what each of them is, if they agree.
-func (d *decision) countsFor(e *eligible, f *form) counting {
+func (d *decision) countsFor(e *eligible, f *nodeConstraint) counting {
 	out, any := never, false
-	for _, s := range d.sellers {
-		l := d.lotOf(s, f)
+	for _, s := range d.pools {
+		l := d.allowedOf(s, f)
 		if l.ok.First() < 0 {
 			continue
 		}
-		machine := &slot{shelf: s.shelf, own: s.own.And(l.free), items: l.ok}
+		machine := &existingNode{offerings: s.offerings, own: s.own.And(l.free), items: l.ok}
 		at := &spot{taints: s.pool.Taints, claim: machine}
 		at.labels, at.may = machine.certain(d.topo.keys)
 		d.topo.place(at, host)
@@ -66,7 +68,7 @@ func (d *decision) countsFor(e *eligible, f *form) counting {
 }
 
 // count notes that n pods of the group are somewhere, and what they can live with.
-func (d *decision) count(g *group, at site, n int) {
+func (d *decision) count(g *podClass, at site, n int) {
 	d.tally(g, at, n)
 	if at.spot == unknown || n < 0 {
 		return
@@ -87,7 +89,7 @@ func (d *decision) count(g *group, at site, n int) {
 }
 
 // tally counts n pods of the group, for those that pick them and those that they refuse.
-func (d *decision) tally(g *group, at site, n int) {
+func (d *decision) tally(g *podClass, at site, n int) {
 	for _, x := range g.matches {
 		dom, c := at.doms[x.key], surely
 		if x.near && dom == unknown && x.key != host {
@@ -116,7 +118,7 @@ func (d *decision) tally(g *group, at site, n int) {
 }
 
 // owns reports whether x is a spread constraint of the group itself: its new machines count for it.
-func (g *group) owns(x *term) bool {
+func (g *podClass) owns(x *term) bool {
 	for i := range g.spread {
 		if g.spread[i].term == x {
 			return true

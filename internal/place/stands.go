@@ -3,7 +3,7 @@ package place
 import "slices"
 
 // low is the count that kube-scheduler measures skew from.
-func (d *decision) low(g *group, i int) int32 {
+func (d *decision) low(g *podClass, i int) int32 {
 	r := &g.spread[i]
 	if len(g.among[i]) < int(r.min) {
 		return 0
@@ -20,7 +20,7 @@ func (d *decision) low(g *group, i int) int32 {
 
 // stands reports whether the ties of the group let one more pod of it into domains. On a machine yet to be bought, what is on the
 // same machine is left to packing.
-func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
+func (d *decision) stands(g *podClass, doms []int32, fresh bool) bool {
 	if !g.tied() {
 		return true
 	}
@@ -87,7 +87,7 @@ func (d *decision) stands(g *group, doms []int32, fresh bool) bool {
 
 // joins reports whether all that use volumes with the group that are yet to be made are in these domains, or nowhere yet. Such a volume is made for the first
 // of them to be bound, and then keeps the others to its domain (volume binding in kube-scheduler).
-func (d *decision) joins(g *group, doms []int32) bool {
+func (d *decision) joins(g *podClass, doms []int32) bool {
 	for _, x := range g.joint {
 		n := x.matched.total + d.allHeld(x)
 		if dom := doms[x.key]; n > 0 && (dom < 0 || int64(x.matched.at(dom)+d.heldFor(&x.held, dom)) < n) {
@@ -106,7 +106,7 @@ func (d *decision) allHeld(x *term) int64 {
 }
 
 // heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
-func (d *decision) heldFor(c *tally, dom int32) int32 {
+func (d *decision) heldFor(c *counter, dom int32) int32 {
 	if d.keeping {
 		return 0
 	}
@@ -115,7 +115,7 @@ func (d *decision) heldFor(c *tally, dom int32) int32 {
 
 // near reports whether the group's required affinity holds: pods that all terms pick are there, or there are none anywhere and
 // the group picks itself.
-func (d *decision) near(g *group, doms []int32, fresh bool) bool {
+func (d *decision) near(g *podClass, doms []int32, fresh bool) bool {
 	if len(g.near.terms) == 0 {
 		return true
 	}
@@ -137,6 +137,6 @@ func (d *decision) near(g *group, doms []int32, fresh bool) bool {
 }
 
 // busy reports whether pods are counted in a domain, or room is held for them there.
-func (d *decision) busy(c, held *tally, dom int32) bool {
+func (d *decision) busy(c, held *counter, dom int32) bool {
 	return c.at(dom) > 0 || held != nil && d.heldFor(held, dom) > 0
 }

@@ -18,9 +18,9 @@ const onePrice = 10_000
 func samePrice(p, cheapest model.Price) bool { return p-cheapest <= cheapest/onePrice }
 
 // steering chooses, for every machine that may be one of several offerings of one price, which of them is asked for first. Every option is sound,
-// so it only matters to wishes and to risk: pods that would rather be spread get the domain that has the fewest of them, and spot
+// so it only matters to preferences and to risk: pods that would rather be spread get the domain that has the fewest of them, and spot
 // machines the spot pool (size and zone) that has the fewest machines. Such a pool is taken back as a whole. On demand nothing
-// but wishes is looked at. Cost: O(running pods + purchases × offerings of one price), once per plan.
+// but preferences is looked at. Cost: O(running pods + new claims × offerings of one price), once per plan.
 type steering struct {
 	d     *decision
 	terms map[*term]bool // what soft spread counts
@@ -43,9 +43,9 @@ func (d *decision) steered() Plan {
 
 func (d *decision) steer() {
 	s := &steering{d: d, terms: map[*term]bool{}, pools: map[model.OfferingKey]int{}, zones: map[string]int{}, lists: map[turned][]Option{}}
-	open, any := make([]bool, len(d.plan.Buy)), false
-	for i := range d.plan.Buy {
-		b := &d.plan.Buy[i]
+	open, any := make([]bool, len(d.plan.NewClaims)), false
+	for i := range d.plan.NewClaims {
+		b := &d.plan.NewClaims[i]
 		soft := d.in.Preferences != Ignore && s.soft(&d.made[i])
 		open[i] = alternatives(b.Options) > 1 && (soft || b.Options[0].Key.CapacityType == model.Spot)
 		any = any || open[i]
@@ -54,13 +54,13 @@ func (d *decision) steer() {
 		return
 	}
 	s.look()
-	for i, b := range d.plan.Buy {
+	for i, b := range d.plan.NewClaims {
 		if !open[i] {
 			s.note(i, b.Options[0].Key)
 		}
 	}
-	for i := range d.plan.Buy {
-		b := &d.plan.Buy[i]
+	for i := range d.plan.NewClaims {
+		b := &d.plan.NewClaims[i]
 		if !open[i] {
 			continue
 		}
@@ -88,7 +88,7 @@ func (s *steering) soft(m *made) bool {
 		p := l.g.first()
 		for _, c := range p.Spread {
 			if k := t.key(c.Key); !c.Hard && l.n > 0 && k != host {
-				s.terms[t.intern(k, []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "steer")] = true
+				s.terms[t.intern(k, []podSelector{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "steer")] = true
 				any = true
 			}
 		}
@@ -130,7 +130,7 @@ func (s *steering) look() {
 	}
 	for _, seat := range d.seats {
 		if seat.slot >= 0 {
-			s.pods(seat.g, seat.n, func(key int) int32 { return d.topo.spots[d.slots[seat.slot].spot].doms[key] })
+			s.pods(seat.g, seat.n, func(key int) int32 { return d.topo.spots[d.existing[seat.slot].spot].doms[key] })
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (s *steering) machine(labels map[string]string) {
 }
 
 // pods counts pods that were given a place.
-func (s *steering) pods(g *group, n int, dom func(key int) int32) {
+func (s *steering) pods(g *podClass, n int, dom func(key int) int32) {
 	if len(s.terms) == 0 || n == 0 {
 		return
 	}
@@ -203,7 +203,7 @@ func (s *steering) crowd(i int, k model.OfferingKey) int {
 		p := l.g.first()
 		for _, c := range p.Spread {
 			if key := t.key(c.Key); !c.Hard && key != host && l.n > 0 {
-				x := t.intern(key, []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "steer")
+				x := t.intern(key, []podSelector{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "steer")
 				n += l.n * int(x.matched.at(s.domain(i, key, k)))
 			}
 		}

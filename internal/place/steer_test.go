@@ -54,7 +54,7 @@ func TestPodsTiedToZonesDoNotMakeAFleetLean(t *testing.T) {
 		}
 		p := place.Decide(place.Input{World: w})
 		pools, most, spot, tied := map[model.OfferingKey]int{}, 0, 0, 0
-		for _, b := range p.Buy {
+		for _, b := range p.NewClaims {
 			k := b.Options[0].Key
 			if k.CapacityType != model.Spot {
 				continue
@@ -66,9 +66,9 @@ func TestPodsTiedToZonesDoNotMakeAFleetLean(t *testing.T) {
 				tied++
 			}
 		}
-		t.Logf("every %d.: %d machines, %d spot, %d tied to a zone, the largest spot pool has %d, %s", every, len(p.Buy), spot, tied, most, p.Price)
-		if spot < 100 || tied*2 < spot || len(p.Left) > 0 {
-			t.Fatalf("%d spot machines, %d tied, %d pods left: there is nothing to judge", spot, tied, len(p.Left))
+		t.Logf("every %d.: %d machines, %d spot, %d tied to a zone, the largest spot pool has %d, %s", every, len(p.NewClaims), spot, tied, most, p.Price)
+		if spot < 100 || tied*2 < spot || len(p.Unscheduled) > 0 {
+			t.Fatalf("%d spot machines, %d tied, %d pods left: there is nothing to judge", spot, tied, len(p.Unscheduled))
 		}
 		if most*4 > spot {
 			t.Errorf("%d of %d spot machines are of one size in one zone", most, spot)
@@ -77,23 +77,23 @@ func TestPodsTiedToZonesDoNotMakeAFleetLean(t *testing.T) {
 }
 
 // TestAFleetDoesNotLeanOnOneSpotPool: of machines that cost the same in every zone, no size in one zone is more than two fifths, whether or
-// not the pods would rather be spread; and that they would costs no more than a tenth of what such a wish may cost (5 %).
+// not the pods would rather be spread; and that they would costs no more than a tenth of what such a preference may cost (5 %).
 func TestAFleetDoesNotLeanOnOneSpotPool(t *testing.T) {
 	price := map[bool]model.Price{}
 	for _, soft := range []bool{false, true} {
 		p := place.Decide(place.Input{World: evenly(soft)})
 		price[soft] = p.Price
 		pools, most, spot := map[model.OfferingKey]int{}, 0, 0
-		for _, b := range p.Buy {
+		for _, b := range p.NewClaims {
 			if k := b.Options[0].Key; k.CapacityType == model.Spot {
 				pools[k]++
 				spot++
 				most = max(most, pools[k])
 			}
 		}
-		t.Logf("soft %v: %d machines, %d spot, the largest spot pool has %d, %s", soft, len(p.Buy), spot, most, p.Price)
-		if spot < 100 || len(p.Left) > 0 {
-			t.Fatalf("%d spot machines, %d pods left: there is nothing to judge", spot, len(p.Left))
+		t.Logf("soft %v: %d machines, %d spot, the largest spot pool has %d, %s", soft, len(p.NewClaims), spot, most, p.Price)
+		if spot < 100 || len(p.Unscheduled) > 0 {
+			t.Fatalf("%d spot machines, %d pods left: there is nothing to judge", spot, len(p.Unscheduled))
 		}
 		if most*5 > spot*2 {
 			t.Errorf("%d of %d spot machines are of one size in one zone", most, spot)

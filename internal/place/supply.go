@@ -17,15 +17,15 @@ type source struct {
 	key   model.OfferingKey
 }
 
-func (s *seller) source(i int) source { return source{s.pool.Class, s.shelf.items[i].o.Key()} }
+func (s *nodePool) source(i int) source { return source{s.pool.Class, s.offerings.items[i].o.Key()} }
 
 // bounds adds the limits of scarce offerings to those of the pool.
-func (s *seller) bounds() {
+func (s *nodePool) bounds() {
 	s.bounded = map[int]int{}
-	s.base.And(s.shelf.available).Each(func(i int) {
-		if s.shelf.items[i].o.Supply != nil {
+	s.base.And(s.offerings.available).Each(func(i int) {
+		if s.offerings.items[i].o.Supply != nil {
 			s.bounded[len(s.limits)] = i
-			s.limits = append(s.limits, supplyPrefix+s.shelf.items[i].o.Key().String())
+			s.limits = append(s.limits, supplyPrefix+s.offerings.items[i].o.Key().String())
 		}
 	})
 }
@@ -35,10 +35,10 @@ func (s *seller) bounds() {
 func (d *decision) takeStock() {
 	scarce := false
 	d.supply = map[source]int64{}
-	for _, s := range d.sellers {
+	for _, s := range d.pools {
 		for _, i := range s.bounded {
 			scarce = true
-			d.supply[s.source(i)] = *s.shelf.items[i].o.Supply
+			d.supply[s.source(i)] = *s.offerings.items[i].o.Supply
 		}
 	}
 	if !scarce {
@@ -57,11 +57,11 @@ func (d *decision) takeStock() {
 			}
 		})
 	}
-	d.share(d.sellers)
+	d.share(d.pools)
 }
 
-// share lets every one of the sellers see all that is left.
-func (d *decision) share(sellers []*seller) {
+// share lets every one of the pools see all that is left.
+func (d *decision) share(sellers []*nodePool) {
 	for _, s := range sellers {
 		for at, i := range s.bounded {
 			s.left[at] = max(0, d.supply[s.source(i)]) // claims that may become one or the other hold more than there is
@@ -71,15 +71,15 @@ func (d *decision) share(sellers []*seller) {
 
 // ration hands what is left of each scarce offering to one of the pools of a weight: that in which most of the waiting pods could
 // use it. The others do without in this tier, so that it is never promised twice.
-func (d *decision) ration(tier []*seller) {
+func (d *decision) ration(tier []*nodePool) {
 	d.share(tier)
-	best := map[source]*seller{}
+	best := map[source]*nodePool{}
 	most := map[source]int{}
 	for _, s := range tier {
 		for _, i := range s.bounded {
 			n := 0
 			for _, g := range d.buying {
-				if g.waiting() > 0 && d.lotOf(s, g.form).ok != nil && d.lotOf(s, g.form).ok.Has(i) {
+				if g.waiting() > 0 && d.allowedOf(s, g.constraint).ok != nil && d.allowedOf(s, g.constraint).ok.Has(i) {
 					n += g.waiting()
 				}
 			}
@@ -98,7 +98,7 @@ func (d *decision) ration(tier []*seller) {
 }
 
 // settleStock notes what a tier has left.
-func (d *decision) settleStock(tier []*seller) {
+func (d *decision) settleStock(tier []*nodePool) {
 	left := map[source]int64{}
 	for _, s := range tier {
 		for at, i := range s.bounded {
@@ -113,16 +113,16 @@ func (d *decision) settleStock(tier []*seller) {
 // keeping settles a list of options that begins with a scarce offering: it is asked for by itself, with as many more of its kind as
 // minValues need, since every option of a claim holds one for it. Where these are not enough, nothing scarce is asked for: mixed with
 // others, a claim could become scarce offerings that nobody counted.
-func (s *seller) keeping(all []int) (out []int, scarce bool) {
+func (s *nodePool) keeping(all []int) (out []int, scarce bool) {
 	if len(s.bounded) == 0 {
 		return all, false
 	}
 	out = all[:1:1]
-	first := s.shelf.items[all[0]].o
+	first := s.offerings.items[all[0]].o
 	t := s.variety()
 	t.add(all[0])
 	for _, i := range all[1:] {
-		if first.Supply != nil && s.shelf.items[i].o.Supply != nil && t.brings(i) {
+		if first.Supply != nil && s.offerings.items[i].o.Supply != nil && t.brings(i) {
 			t.add(i)
 			out = append(out, i)
 		}
@@ -131,7 +131,7 @@ func (s *seller) keeping(all []int) (out []int, scarce bool) {
 		slices.Sort(out)
 		return out, true
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(i int) bool { return s.shelf.items[i].o.Supply != nil }), false
+	return slices.DeleteFunc(slices.Clone(all), func(i int) bool { return s.offerings.items[i].o.Supply != nil }), false
 }
 
 // isSupply reports whether a limit stands for a scarce offering.

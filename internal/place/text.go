@@ -13,29 +13,29 @@ const maxShown = 4
 // String prints the plan for people, one decision per line; long lists are cut and counted. The same plan prints the same.
 func (p Plan) String() string {
 	var b strings.Builder
-	for _, n := range p.Fits {
+	for _, n := range p.Existing {
 		where := "node " + n.Node
 		if n.Node == "" {
 			where = "claim " + n.Claim
 		}
 		fmt.Fprintf(&b, "%s fits on %s\n", n.Pod, where)
 	}
-	for _, x := range p.Buy {
+	for _, x := range p.NewClaims {
 		fmt.Fprintf(&b, "buy for %s: %s\n", x.Pool, some(x.Options, func(o Option) string { return o.Key.String() + " " + o.Price.String() }))
 		fmt.Fprintf(&b, "  pods: %s\n  requests: %s\n", some(x.Pods, model.PodKey.String), x.Requests)
 		if x.Relaxed {
 			b.WriteString("  relaxed: fewer distinct values to choose from than the pool's minValues\n")
 		}
 	}
-	for i := 0; i < len(p.Left); {
+	for i := 0; i < len(p.Unscheduled); {
 		n := 1
-		for i+n < len(p.Left) && sameReason(p.Left[i], p.Left[i+n]) {
+		for i+n < len(p.Unscheduled) && sameReason(p.Unscheduled[i], p.Unscheduled[i+n]) {
 			n++
 		}
-		b.WriteString(p.Left[i].text(n - 1))
+		b.WriteString(p.Unscheduled[i].text(n - 1))
 		i += n
 	}
-	if p.Cut {
+	if p.BudgetExceeded {
 		b.WriteString("the search was cut short\n")
 	}
 	fmt.Fprintf(&b, "price %s\n", p.Price)
@@ -54,12 +54,12 @@ func some[T any](list []T, text func(T) string) string {
 	return strings.Join(parts, ", ")
 }
 
-func sameReason(a, b Leftover) bool {
+func sameReason(a, b Unscheduled) bool {
 	b.Pod = a.Pod
 	return a.text(0) == b.text(0)
 }
 
-func (l Leftover) text(more int) string {
+func (l Unscheduled) text(more int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s stays", l.Pod)
 	if more > 0 {

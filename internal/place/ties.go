@@ -9,19 +9,19 @@ import (
 )
 
 // tie works out the ties between pods: which terms there are, how many running pods each picks where, and what that asks of
-// the groups. Cost: O(kinds of running pods × labels + running pods that they pick + groups × terms that pick them + spread forms × machines).
-func (d *decision) tie(slots []*slot) {
+// the groups. Cost: O(kinds of running pods × labels + running pods that they pick + groups × terms that pick them + spread node constraints × machines).
+func (d *decision) tie(slots []*existingNode) {
 	t := d.topo
 	d.noteKeys()
 	d.noteSpots(slots)
 	d.noteValues()
 	for _, p := range d.in.World.Pools {
-		if slices.ContainsFunc(d.groups, func(g *group) bool { return g.form != nil && g.form.tolerates(p.Taints) }) {
+		if slices.ContainsFunc(d.classes, func(g *podClass) bool { return g.constraint != nil && g.constraint.tolerates(p.Taints) }) {
 			t.pools = append(t.pools, p)
 		}
 	}
 	placing, coming := d.placing(), d.coming()
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		if g.why == "" && g.like == nil {
 			d.own(g)
 		}
@@ -29,7 +29,7 @@ func (d *decision) tie(slots []*slot) {
 	refusals := d.refusals(placing)
 	d.internCrew(coming)
 	if len(t.terms) > 0 {
-		for _, g := range d.groups {
+		for _, g := range d.classes {
 			if g.matches = nil; g.why == "" && g.like == nil {
 				g.matches = slices.Concat(t.matching(g.first().Namespace, g.first().Labels), g.joint)
 			}
@@ -42,14 +42,14 @@ func (d *decision) tie(slots []*slot) {
 		d.countCrew(coming)
 	}
 	d.countPorts(placing)
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		if g.why == "" && g.like == nil {
 			d.relate(&g.rules, g.ports)
 		}
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		if o := g.like; g.why == "" && o != nil {
-			g.rules, g.ports, g.wish = o.rules, o.ports, o.wish
+			g.rules, g.ports, g.preferences = o.rules, o.ports, o.preferences
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (d *decision) placing() map[model.PodKey]bool {
 	if d.standing {
 		return out
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		for _, p := range g.pods {
 			if p.Node != "" {
 				out[p.Key()] = true
@@ -80,7 +80,7 @@ func (d *decision) placing() map[model.PodKey]bool {
 
 func (d *decision) noteKeys() {
 	t := d.topo
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		p := g.first()
 		for _, v := range p.Volumes {
 			for _, k := range v.Within {
@@ -106,15 +106,15 @@ func (d *decision) noteKeys() {
 			t.key(x.Key)
 		}
 	}
-	for i := range d.crew {
-		for _, x := range d.crew[i].pod.PodAntiAffinity {
+	for i := range d.daemons {
+		for _, x := range d.daemons[i].pod.PodAntiAffinity {
 			t.key(x.Key)
 		}
 	}
 }
 
-func (d *decision) noteSpots(slots []*slot) {
-	t, g := d.topo, groundOf(&d.in.World, d.crew)
+func (d *decision) noteSpots(slots []*existingNode) {
+	t, g := d.topo, groundOf(&d.in.World, d.daemons)
 	t.spotOf = g.at
 	flat := slices.Clone(g.spots)
 	t.spots = make([]*spot, len(flat), len(flat)+len(slots))
@@ -149,11 +149,11 @@ func (d *decision) noteValues() {
 		for v := range t.values[k] {
 			said[v] = true
 		}
-		for _, g := range d.groups {
-			if g.form == nil {
+		for _, g := range d.classes {
+			if g.constraint == nil {
 				continue
 			}
-			for _, x := range g.form.terms {
+			for _, x := range g.constraint.terms {
 				v, _ := x.Get(name)
 				if list, ok := v.Listed(); ok {
 					for _, one := range list {
@@ -173,7 +173,7 @@ const maxSaid = 32
 
 // certain returns the labels under keys that a claim's node will have whatever the claim becomes, and the values of those that are
 // still open.
-func (s *slot) certain(keys []string) (labels map[string]string, may map[string][]string) {
+func (s *existingNode) certain(keys []string) (labels map[string]string, may map[string][]string) {
 	labels, may = map[string]string{}, map[string][]string{}
 	for _, k := range keys {
 		v, defined := s.own.Get(k)
@@ -181,13 +181,13 @@ func (s *slot) certain(keys []string) (labels map[string]string, may map[string]
 			labels[k] = list[0]
 			continue
 		}
-		c := s.shelf.keys[k]
+		c := s.offerings.keys[k]
 		if c == nil || s.items.First() < 0 {
 			continue
 		}
 		for i, value := range c.values {
 			switch {
-			case s.items.Within(c.sets[i]) && !s.shelf.either[k]:
+			case s.items.Within(c.sets[i]) && !s.offerings.either[k]:
 				labels[k] = value
 			case s.items.And(c.sets[i]).First() >= 0:
 				may[k] = append(may[k], value)
@@ -198,7 +198,7 @@ func (s *slot) certain(keys []string) (labels map[string]string, may map[string]
 }
 
 // own interns what the group itself asks for.
-func (d *decision) own(g *group) {
+func (d *decision) own(g *podClass) {
 	t, p := d.topo, g.first()
 	var keys []string
 	for _, c := range p.Spread {
@@ -211,7 +211,7 @@ func (d *decision) own(g *group) {
 	slices.Sort(keys)
 	rule := func(c model.Spread, keys []string) spreadRule {
 		e, text := d.eligibleFor(c, g, keys)
-		x := t.intern(t.key(c.Key), []picker{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
+		x := t.intern(t.key(c.Key), []podSelector{{sel: c.Selector, namespaces: []string{p.Namespace}}}, "spread"+text)
 		x.elig, x.used = e, true
 		r := spreadRule{term: x, skew: c.MaxSkew, min: c.MinDomains}
 		if x.key == host && !d.crowded(p, c) {
@@ -227,11 +227,11 @@ func (d *decision) own(g *group) {
 			g.spread = append(g.spread, rule(c, keys))
 		}
 	}
-	if d.wishes {
-		d.wishesOf(g, p, func(c model.Spread) spreadRule { return rule(c, []string{require.Key(c.Key)}) })
+	if d.granted {
+		d.preferencesOf(g, p, func(c model.Spread) spreadRule { return rule(c, []string{require.Key(c.Key)}) })
 	}
 	for _, x := range p.PodAntiAffinity {
-		y := t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods")
+		y := t.intern(t.key(x.Key), []podSelector{podSelectorOf(x)}, "pods")
 		y.used = true
 		g.anti = append(g.anti, y)
 	}
@@ -242,14 +242,14 @@ func (d *decision) own(g *group) {
 	}
 }
 
-func (d *decision) ownNear(g *group, p *model.Pod) {
+func (d *decision) ownNear(g *podClass, p *model.Pod) {
 	if len(p.PodAffinity) == 0 {
 		return
 	}
 	t := d.topo
-	var all []picker
+	var all []podSelector
 	for _, x := range p.PodAffinity {
-		all = append(all, pickerOf(x))
+		all = append(all, podSelectorOf(x))
 	}
 	g.near.self = true
 	for _, y := range all {
@@ -266,7 +266,7 @@ func (d *decision) ownNear(g *group, p *model.Pod) {
 
 // ownJoint interns the volumes of the group that are yet to be made, and that others use, too. Nobody who runs is among these. Keys that tell single machines
 // apart are left out: such a volume is no use to pods of two machines, and which it will be is for kube-scheduler to say.
-func (d *decision) ownJoint(g *group, p *model.Pod) {
+func (d *decision) ownJoint(g *podClass, p *model.Pod) {
 	t := d.topo
 	for _, v := range p.Volumes {
 		for _, k := range v.Within {
@@ -274,7 +274,7 @@ func (d *decision) ownJoint(g *group, p *model.Pod) {
 			if !d.shared[v.ID] || key == host {
 				continue
 			}
-			if x := t.intern(key, []picker{{}}, "volume"+v.ID); !slices.Contains(g.joint, x) {
+			if x := t.intern(key, []podSelector{{}}, "volume"+v.ID); !slices.Contains(g.joint, x) {
 				x.used, x.volume, x.said = true, true, v.String()
 				g.joint = append(g.joint, x)
 			}
@@ -342,10 +342,10 @@ func (d *decision) refusals(placing map[model.PodKey]bool) []refusal {
 	var out []refusal
 	for _, k := range kinds {
 		for _, x := range k.pod.PodAntiAffinity {
-			if len(d.groups) <= fewGroups && !d.picked(x) {
+			if len(d.classes) <= fewGroups && !d.picked(x) {
 				continue
 			}
-			out = append(out, refusal{d.topo.intern(d.topo.key(x.Key), []picker{pickerOf(x)}, "pods"), k.kind})
+			out = append(out, refusal{d.topo.intern(d.topo.key(x.Key), []podSelector{podSelectorOf(x)}, "pods"), k.kind})
 		}
 	}
 	return out
@@ -356,7 +356,7 @@ const fewGroups = 16
 
 // picked reports whether a term of running pods picks pods to be placed.
 func (d *decision) picked(x model.PodTerm) bool {
-	return slices.ContainsFunc(d.groups, func(g *group) bool { return d.topo.picks(pickerOf(x), g.first().Namespace, g.first().Labels) })
+	return slices.ContainsFunc(d.classes, func(g *podClass) bool { return d.topo.picks(podSelectorOf(x), g.first().Namespace, g.first().Labels) })
 }
 
 // countRefusing counts the running pods that refuse pods to be placed.
@@ -442,11 +442,11 @@ func (d *decision) relate(g *rules, ports []*term) {
 func (t *topology) portTerms(h model.HostPort, ips map[string][]string) []*term {
 	at := portKey(h)
 	if !everywhere(h.IP) {
-		return []*term{t.intern(host, []picker{{}}, "port"+at+"@"+h.IP)}
+		return []*term{t.intern(host, []podSelector{{}}, "port"+at+"@"+h.IP)}
 	}
 	var out []*term
 	for _, x := range ips[at] {
-		out = append(out, t.intern(host, []picker{{}}, "port"+at+"@"+x))
+		out = append(out, t.intern(host, []podSelector{{}}, "port"+at+"@"+x))
 	}
 	return out
 }

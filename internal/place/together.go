@@ -9,11 +9,11 @@ import (
 )
 
 // seatTogether places a group whose pods must share a machine with each other or with others.
-func (d *decision) seatTogether(g *group, opts []seatOption) {
+func (d *decision) seatTogether(g *podClass, opts []seatOption) {
 	// Where some are already, more may follow.
 	for i := range opts {
 		for _, at := range opts[i].c.slots {
-			s := d.slots[at]
+			s := d.existing[at]
 			doms := d.topo.spots[s.spot].doms
 			for g.unseated() > 0 && s.holds(g, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.mayTake(g, at) {
 				d.sit(g, at, 1)
@@ -33,16 +33,16 @@ func (d *decision) seatTogether(g *group, opts []seatOption) {
 		d.bundle(g, opts, nil)
 		return
 	}
-	for g.unseated() > 0 && d.slots[slot].holds(g, 1) > 0 && d.stands(g, d.topo.spots[d.slots[slot].spot].doms, false) && d.mayTake(g, slot) {
+	for g.unseated() > 0 && d.existing[slot].holds(g, 1) > 0 && d.stands(g, d.topo.spots[d.existing[slot].spot].doms, false) && d.mayTake(g, slot) {
 		d.sit(g, slot, 1)
 	}
 }
 
-// roomiest returns the first slot that holds most pods of the group, and how many that is.
-func (d *decision) roomiest(g *group, opts []seatOption) (slot int32, most int) {
+// roomiest returns the first existing node that holds most pods of the group, and how many that is.
+func (d *decision) roomiest(g *podClass, opts []seatOption) (slot int32, most int) {
 	for i := range opts {
 		for _, at := range opts[i].c.slots {
-			s := d.slots[at]
+			s := d.existing[at]
 			if n := min(s.holds(g, g.unseated()), d.together(g, nil)); n > most && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
 				slot, most = at, n
 			}
@@ -52,7 +52,7 @@ func (d *decision) roomiest(g *group, opts []seatOption) (slot int32, most int) 
 }
 
 // present reports whether any pod that the group wants to be near is anywhere.
-func (d *decision) present(g *group) bool {
+func (d *decision) present(g *podClass) bool {
 	for _, x := range g.near.terms {
 		if x.matched.total > 0 || x.going > 0 {
 			return true
@@ -62,7 +62,7 @@ func (d *decision) present(g *group) bool {
 }
 
 // follow joins the group to a pod that it wants to be near and that a machine will be bought for.
-func (d *decision) follow(g *group, opts []seatOption) {
+func (d *decision) follow(g *podClass, opts []seatOption) {
 	whom := d.whom(g)
 	for _, b := range d.sharing(whom) {
 		if g.unseated() == 0 {
@@ -90,7 +90,7 @@ func (d *decision) follow(g *group, opts []seatOption) {
 }
 
 // wants reports whether pods of o are what g has to share a machine with.
-func (d *decision) wants(g, o *group) bool {
+func (d *decision) wants(g, o *podClass) bool {
 	for _, x := range g.near.terms {
 		if !slices.Contains(o.matches, x) {
 			return false
@@ -101,22 +101,22 @@ func (d *decision) wants(g, o *group) bool {
 
 // bundle is pods that must share one machine yet to be bought.
 type bundle struct {
-	of      *group // whose pod came first
+	of      *podClass // whose pod came first
 	c       *cell
-	form    *form
+	form    *nodeConstraint
 	size    vec.Vec
 	members []member
 	at      int // its place among the bundles, as soon as it is looked for
 }
 
 type member struct {
-	g *group
+	g *podClass
 	c *cell
 	n int
 }
 
 // bundle puts as many pods of the group as a machine can hold onto one machine: that of onto, or a new one.
-func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
+func (d *decision) bundle(g *podClass, opts []seatOption, onto *bundle) {
 	best, most, with := d.bestFor(g, opts, onto)
 	if best < 0 {
 		return
@@ -140,7 +140,7 @@ func (d *decision) bundle(g *group, opts []seatOption, onto *bundle) {
 
 // bestFor returns the cell in which a machine holds most pods of the group, beside those of onto if that is not nil, how many that is, and what the
 // machine must look like. The cell is -1 when there is none.
-func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, most int, with *form) {
+func (d *decision) bestFor(g *podClass, opts []seatOption, onto *bundle) (best, most int, with *nodeConstraint) {
 	best = -1
 	for i := range opts {
 		o := &opts[i]
@@ -150,7 +150,7 @@ func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, mos
 		f := o.c.pinned
 		base := make(vec.Vec, len(g.size))
 		if onto != nil {
-			if f = d.forms.merge(onto.form, f, onto.size); f == nil {
+			if f = d.constraints.merge(onto.form, f, onto.size); f == nil {
 				continue
 			}
 			base = onto.size
@@ -164,7 +164,7 @@ func (d *decision) bestFor(g *group, opts []seatOption, onto *bundle) (best, mos
 }
 
 // regarded returns how many of n pods of the group may be there, one after the other; the first was asked about already.
-func (d *decision) regarded(g *group, at site, n int) int {
+func (d *decision) regarded(g *podClass, at site, n int) int {
 	if n < 2 || len(g.spread) == 0 {
 		return n
 	}
@@ -177,7 +177,7 @@ func (d *decision) regarded(g *group, at site, n int) int {
 }
 
 // regards is stands for a machine to buy, but without affinity on that machine.
-func (d *decision) regards(g *group, doms []int32) bool {
+func (d *decision) regards(g *podClass, doms []int32) bool {
 	if !g.nearHost() {
 		return d.stands(g, doms, true)
 	}
@@ -189,17 +189,17 @@ func (d *decision) regards(g *group, doms []int32) bool {
 }
 
 // holds returns how many pods of the group some offering holds beside base, with as much choice as the pool asks for.
-func (d *decision) holds(f *form, base vec.Vec, g *group) int {
+func (d *decision) holds(f *nodeConstraint, base vec.Vec, g *podClass) int {
 	most := 0
-	for _, s := range d.sellers {
-		most = max(most, s.most(s.affordable(d.lotOf(s, f)), base, g.size, g.unseated()))
+	for _, s := range d.pools {
+		most = max(most, s.most(s.affordable(d.allowedOf(s, f)), base, g.size, g.unseated()))
 	}
 	return most
 }
 
 // together returns how many pods of the group bear each other, and those of the bundle, on one machine. Those that the group looks for are there before
 // it: how many they bear beside them does not matter any more.
-func (d *decision) together(g *group, onto *bundle) int {
+func (d *decision) together(g *podClass, onto *bundle) int {
 	var loads []member
 	if onto != nil {
 		loads = onto.members
@@ -241,17 +241,17 @@ func capOf(rel []relation, others func(yield func([]relation, int))) int {
 }
 
 // purchaseGroups turns what has to be bought into groups for packing: parts of groups, narrowed to their cells, and bundles.
-func (d *decision) purchaseGroups() []*group {
-	var out []*group
-	var spare []group
-	taken := map[*group]int{}
-	carve := func(g *group, n int) []*model.Pod {
+func (d *decision) purchaseGroups() []*podClass {
+	var out []*podClass
+	var spare []podClass
+	taken := map[*podClass]int{}
+	carve := func(g *podClass, n int) []*model.Pod {
 		from := g.next + taken[g]
 		taken[g] += n
 		return g.pods[from : from+n]
 	}
 	for _, b := range d.bundles {
-		x := &group{key: b.of.key, form: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
+		x := &podClass{key: b.of.key, constraint: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
 		for _, m := range b.members {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
 			x.join(m.g.host, int32(m.n))
@@ -262,17 +262,17 @@ func (d *decision) purchaseGroups() []*group {
 		}
 		out = append(out, x)
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		for _, p := range g.parts {
 			if p.n == 0 {
 				continue
 			}
 			if len(spare) == 0 {
-				spare = make([]group, groupsAtOnce)
+				spare = make([]podClass, groupsAtOnce)
 			}
 			x := &spare[0]
 			spare = spare[1:]
-			x.key, x.pods, x.requests, x.form, x.size, x.lean, x.shared = g.key, carve(g, p.n), g.requests, p.c.pinned, g.size, g.lean, g.shared
+			x.key, x.pods, x.requests, x.constraint, x.size, x.lean, x.shared = g.key, carve(g, p.n), g.requests, p.c.pinned, g.size, g.lean, g.shared
 			x.host, x.cell, x.of, x.priority, x.ahead, x.leap = p.host, p.c, g, g.priority, g.ahead, g.leap
 			out = append(out, x)
 		}
@@ -282,14 +282,14 @@ func (d *decision) purchaseGroups() []*group {
 			x.lean = x.size
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *group) int {
+	slices.SortStableFunc(out, func(a, b *podClass) int {
 		return cmp.Or(a.turn(b), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
 	})
 	return out
 }
 
 // join adds what n pods with relations do to counts on a machine.
-func (g *group) join(rel []relation, n int32) {
+func (g *podClass) join(rel []relation, n int32) {
 	for _, r := range rel {
 		i := slices.IndexFunc(g.host, func(x relation) bool { return x.term == r.term })
 		if i < 0 {

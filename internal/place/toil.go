@@ -34,14 +34,14 @@ func (d *decision) tired() bool {
 	if d.work <= d.allowed {
 		return false
 	}
-	d.plan.Cut = true
+	d.plan.BudgetExceeded = true
 	return true
 }
 
 // setup is the work of finding out what can be sold to whom.
 func (d *decision) setup() int {
 	n := 0
-	for _, s := range d.sellers {
+	for _, s := range d.pools {
 		n += s.setup
 	}
 	return n

@@ -39,28 +39,28 @@ func TestWorkIsBounded(t *testing.T) {
 	free := 0
 	once := len(w.Pods) * 8 // to ask the pool about every form, in every attempt that is made
 	p := Decide(Input{World: w, Limit: 1 << 30, spent: &free})
-	if p.Cut {
+	if p.BudgetExceeded {
 		t.Fatal("cut short although there was no limit")
 	}
 	t.Logf("without a limit: %d", free)
 	for _, limit := range []int{100, 1_000, 10_000} {
 		spent := 0
 		p := Decide(Input{World: w, Limit: limit, spent: &spent})
-		t.Logf("limit %d: %d, %d pods left", limit, spent, len(p.Left))
+		t.Logf("limit %d: %d, %d pods left", limit, spent, len(p.Unscheduled))
 		if most := 4*limit + len(w.Pods) + once; spent > most {
 			t.Errorf("limit %d: the work is %d, more than %d", limit, spent, most)
 		}
 		if free <= 4*limit {
 			t.Errorf("limit %d: without one the work is %d only", limit, free)
 		}
-		if !p.Cut {
+		if !p.BudgetExceeded {
 			t.Errorf("limit %d: the plan does not say that it was cut short", limit)
 		}
-		said := slices.ContainsFunc(p.Left, func(l Leftover) bool {
+		said := slices.ContainsFunc(p.Unscheduled, func(l Unscheduled) bool {
 			return slices.ContainsFunc(l.Refusals, func(r Refusal) bool { return r.Why == model.WhyPlanCut })
 		})
-		if len(p.Left) > 0 && !said && limit <= 1_000 {
-			t.Errorf("limit %d: %d pods are left, and none says that the search ended before its turn", limit, len(p.Left))
+		if len(p.Unscheduled) > 0 && !said && limit <= 1_000 {
+			t.Errorf("limit %d: %d pods are left, and none says that the search ended before its turn", limit, len(p.Unscheduled))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestUsualPlansAreNotCutShort(t *testing.T) {
 		spent := 0
 		p := Decide(Input{World: c.w, spent: &spent})
 		t.Logf("%s: %d for %d pods", c.name, spent, len(Waiting(c.w)))
-		if p.Cut {
+		if p.BudgetExceeded {
 			t.Errorf("%s: cut short", c.name)
 		}
 	}

@@ -18,15 +18,15 @@ const (
 	either  = int32(-2) // the machine is on its way, and may still get one of several values
 )
 
-// tally counts pods per domain. Few domains are ever touched, so it keeps those only.
-type tally struct {
+// counter counts pods per domain. Few domains are ever touched, so it keeps those only.
+type counter struct {
 	n     map[int32]int32
 	total int64 // pods counted, on machines without a known domain too
 }
 
-func (t *tally) at(dom int32) int32 { return t.n[dom] }
+func (t *counter) at(dom int32) int32 { return t.n[dom] }
 
-func (t *tally) add(dom, n int32) {
+func (t *counter) add(dom, n int32) {
 	t.total += int64(n)
 	if dom < 0 {
 		return
@@ -39,8 +39,8 @@ func (t *tally) add(dom, n int32) {
 	}
 }
 
-// picker picks pods: a selector within namespaces.
-type picker struct {
+// podSelector picks pods: a selector within namespaces.
+type podSelector struct {
 	sel        *model.Selector
 	namespaces []string
 	nsSel      *model.Selector
@@ -51,17 +51,17 @@ type picker struct {
 type term struct {
 	id      int
 	key     int
-	pickers []picker
+	pickers []podSelector
 	// elig is set on terms of spread: only pods on machines that count for the constraint are counted.
 	elig *eligible
 	// matched counts picked pods; owners counts pods that refuse them (anti-affinity).
-	matched, owners tally
+	matched, owners counter
 	// maybe counts picked pods on machines yet to be bought that may or may not count for the constraint.
-	maybe tally
+	maybe counter
 	// held and heldOwners count, likewise, planned pods that room is held for: nobody else may take their places.
-	held, heldOwners tally
+	held, heldOwners counter
 	// seekers counts planned pods that room is held for and that want to be near picked pods.
-	seekers tally
+	seekers counter
 	// going counts picked pods that are terminating: near them nobody may start, but they keep others from being the first.
 	going int
 	// lim remembers, per domain, the most picked pods that a pod placed in this decision can live with.
@@ -80,7 +80,7 @@ type spot struct {
 	taints []model.Taint
 	doms   []int32 // per key
 	// claim is set for a machine on its way, of which more is known than its labels.
-	claim *slot
+	claim *existingNode
 	// may lists, per key whose value is still open, the values.
 	may map[string][]string
 }
@@ -165,7 +165,7 @@ func appendSelector(b []byte, s *model.Selector) []byte {
 	return b
 }
 
-func appendPicker(b []byte, p picker) []byte {
+func appendPicker(b []byte, p podSelector) []byte {
 	b = appendSelector(append(b, '['), p.sel)
 	for _, n := range p.namespaces {
 		b = append(append(b, '/'), n...)
@@ -175,7 +175,7 @@ func appendPicker(b []byte, p picker) []byte {
 }
 
 // intern returns the term for pickers under a key. extra tells terms apart that count differently.
-func (t *topology) intern(key int, pickers []picker, extra string) *term {
+func (t *topology) intern(key int, pickers []podSelector, extra string) *term {
 	b := binary.AppendUvarint(nil, uint64(key))
 	for _, p := range pickers {
 		b = appendPicker(b, p)
@@ -201,7 +201,7 @@ func (t *topology) intern(key int, pickers []picker, extra string) *term {
 	return x
 }
 
-func (t *topology) picks(p picker, ns string, labels map[string]string) bool {
+func (t *topology) picks(p podSelector, ns string, labels map[string]string) bool {
 	if !slices.Contains(p.namespaces, ns) && (p.nsSel == nil || !p.nsSel.Matches(t.ns[ns])) {
 		return false
 	}
@@ -213,7 +213,7 @@ func (t *topology) matching(ns string, labels map[string]string) []*term {
 	var out []*term
 	try := func(list []*term) {
 		for _, x := range list {
-			if !slices.ContainsFunc(x.pickers, func(p picker) bool { return !t.picks(p, ns, labels) }) {
+			if !slices.ContainsFunc(x.pickers, func(p podSelector) bool { return !t.picks(p, ns, labels) }) {
 				out = append(out, x)
 			}
 		}
@@ -231,8 +231,8 @@ func (t *topology) matching(ns string, labels map[string]string) []*term {
 	return out
 }
 
-func pickerOf(x model.PodTerm) picker {
-	return picker{x.Selector, x.Namespaces, x.NamespaceSelector}
+func podSelectorOf(x model.PodTerm) podSelector {
+	return podSelector{x.Selector, x.Namespaces, x.NamespaceSelector}
 }
 
 // spreadRule is one spread constraint of a group, required or granted.

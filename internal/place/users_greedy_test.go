@@ -248,7 +248,7 @@ func (u *usersGreedy) there() (out []*machine) {
 	return out
 }
 
-// simple takes out of a world what the twin does not know, and what has a price and means another thing to each of them: priorities, wishes, and
+// simple takes out of a world what the twin does not know, and what has a price and means another thing to each of them: priorities, preferences, and
 // taints that merely discourage.
 func simple(w model.World) model.World {
 	w.Claims = slices.DeleteFunc(w.Claims, func(c model.Claim) bool { return c.NodeName == "" })
@@ -284,7 +284,7 @@ func compareWithGreedy(w model.World) (ours place.Plan, theirs model.Price, same
 	u := &usersGreedy{w: w}
 	theirs = u.solve()
 	var stay []model.PodKey
-	for _, l := range ours.Left {
+	for _, l := range ours.Unscheduled {
 		stay = append(stay, l.Pod)
 	}
 	order := func(a, b model.PodKey) int { return strings.Compare(a.String(), b.String()) }
@@ -296,7 +296,7 @@ func compareWithGreedy(w model.World) (ours place.Plan, theirs model.Price, same
 	}
 	for _, p := range w.Pools {
 		n := 0
-		for _, b := range ours.Buy {
+		for _, b := range ours.NewClaims {
 			if weight[b.Pool] <= p.Weight {
 				n++
 			}
@@ -349,7 +349,7 @@ func TestNeverDearerThanTheGreedyOfUsersAtLarge(t *testing.T) {
 		w := workload.World(workload.Families(), workload.Shapes(n, seed))
 		ours, theirs, ok := compareWithGreedy(w)
 		if !ok || ours.Price > theirs {
-			t.Errorf("seed %d, %d pods: ours costs %s with %d pods left, the greedy of users %s", seed, n, ours.Price, len(ours.Left), theirs)
+			t.Errorf("seed %d, %d pods: ours costs %s with %d pods left, the greedy of users %s", seed, n, ours.Price, len(ours.Unscheduled), theirs)
 		}
 	}
 }

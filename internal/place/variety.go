@@ -9,7 +9,7 @@ import (
 )
 
 // A pool with minValues wants every machine to show so many distinct values of a label among what it may become. Values are numbered once
-// per seller and counted as offerings come, never again for each of them.
+// per pool and counted as offerings come, never again for each of them.
 
 // numbered numbers the values of one key with minValues.
 type numbered struct {
@@ -28,7 +28,7 @@ type variety struct {
 }
 
 // variety begins to count the values of the keys with minValues; the one before it ends.
-func (s *seller) variety() *variety {
+func (s *nodePool) variety() *variety {
 	if s.counts == nil {
 		s.counts = s.number()
 	}
@@ -37,19 +37,19 @@ func (s *seller) variety() *variety {
 }
 
 // number numbers the values of all offerings. O(values × offerings/64 + offerings).
-func (s *seller) number() *variety {
+func (s *nodePool) number() *variety {
 	t := &variety{}
 	for _, k := range s.wanted {
 		v, _ := s.own.Get(k)
 		x := numbered{key: k, least: v.MinValues()}
-		c := s.shelf.keys[k]
+		c := s.offerings.keys[k]
 		if c == nil {
 			list, _ := v.Listed()
 			x.fixed = len(list)
 			t.keys = append(t.keys, x)
 			continue
 		}
-		x.of, x.seen = make([][]int32, len(s.shelf.items)), make([]int32, len(c.sets))
+		x.of, x.seen = make([][]int32, len(s.offerings.items)), make([]int32, len(c.sets))
 		ids := make([]int32, len(c.sets))
 		for id, have := range c.sets {
 			ids[id] = int32(id)
@@ -129,7 +129,7 @@ func (t *variety) same(i, j int) bool {
 }
 
 // enough reports whether the items show enough distinct values for every requirement with minValues.
-func (s *seller) enough(items []int) bool {
+func (s *nodePool) enough(items []int) bool {
 	if len(s.choosy) == 0 {
 		return true
 	}
@@ -141,7 +141,7 @@ func (s *seller) enough(items []int) bool {
 }
 
 // varied reports whether the offerings that hold need are enough; of no need, all of them.
-func (s *seller) varied(from bitset.Set, need vec.Vec) bool {
+func (s *nodePool) varied(from bitset.Set, need vec.Vec) bool {
 	if len(s.choosy) == 0 {
 		return true
 	}
@@ -158,7 +158,7 @@ func (s *seller) varied(from bitset.Set, need vec.Vec) bool {
 }
 
 // lack names the first requirement of whose minValues the offerings fall short, and says so; "" when there is none.
-func (s *seller) lack(from bitset.Set) (key, text string) {
+func (s *nodePool) lack(from bitset.Set) (key, text string) {
 	if len(s.choosy) == 0 {
 		return "", ""
 	}

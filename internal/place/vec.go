@@ -16,7 +16,7 @@ type dims []string
 // attachPrefix begins the names of columns that count a CSI driver's attached volumes.
 const attachPrefix = "attach "
 
-func newDims(groups []*group, daemons []model.Daemon) dims {
+func newDims(groups []*podClass, daemons []model.Daemon) dims {
 	ext := map[string]bool{}
 	for _, d := range daemons {
 		for k := range d.Pod.Requests.Extended {

@@ -16,18 +16,18 @@ func TestRoomInFlightGoesToRealPodsFirst(t *testing.T) {
 	const rest = "type D2 cpu=2 memory=8Gi alloc.cpu=2 zones=1,2 price=0.1\npool p\npod room x2 cpu=1\n"
 	w := parsed(t, rest)
 	first := place.Decide(place.Input{World: w})
-	if len(first.Buy) != 1 || len(first.Buy[0].Pods) != 2 {
+	if len(first.NewClaims) != 1 || len(first.NewClaims[0].Pods) != 2 {
 		t.Fatalf("want one machine for both:\n%s", first)
 	}
 	claim := buy(w, first).Claims[0]
 	w.Claims = []model.Claim{claim}
-	if again := place.Decide(place.Input{World: w}); len(again.Buy) > 0 || len(again.Fits) != 2 {
+	if again := place.Decide(place.Input{World: w}); len(again.NewClaims) > 0 || len(again.Existing) != 2 {
 		t.Errorf("room is bought twice:\n%s", again)
 	}
 	w = parsed(t, rest+"pod real x2 cpu=1 created=10s\n")
 	w.Claims = []model.Claim{claim}
 	after := place.Decide(place.Input{World: w})
-	if len(after.Fits) != 2 || after.Fits[0].Pod.Name != "real-0" || len(after.Buy) != 1 || len(after.Buy[0].Pods) != 2 {
+	if len(after.Existing) != 2 || after.Existing[0].Pod.Name != "real-0" || len(after.NewClaims) != 1 || len(after.NewClaims[0].Pods) != 2 {
 		t.Errorf("real pods did not get the room:\n%s", after)
 	}
 	if f := audit.Check(w, after); len(f) > 0 {

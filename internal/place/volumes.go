@@ -14,7 +14,7 @@ type mount struct {
 }
 
 // mounts notes what the group's pods share with others. Pods of one group share the same volumes, since these tell classes apart.
-func (g *group) mounts(d dims, shared map[string]bool) {
+func (g *podClass) mounts(d dims, shared map[string]bool) {
 	g.lean = g.size
 	for _, v := range g.first().Volumes {
 		at := slices.Index(d, attachPrefix+v.Driver)
@@ -38,8 +38,8 @@ func (d dims) attachSize(size vec.Vec, p *model.Pod) {
 	}
 }
 
-// holds returns how many more pods of the group fit on the slot; at most most.
-func (s *slot) holds(g *group, most int) int {
+// holds returns how many more pods of the group fit on the existing node; at most most.
+func (s *existingNode) holds(g *podClass, most int) int {
 	if len(g.shared) == 0 {
 		return s.free.Times(g.size, most)
 	}
@@ -52,9 +52,9 @@ func (s *slot) holds(g *group, most int) int {
 	return free.Times(g.lean, most)
 }
 
-// reserve takes room for n pods of the group from a slot; negative n gives it back.
-func (d *decision) reserve(g *group, slot int32, n int) {
-	s := d.slots[slot]
+// reserve takes room for n pods of the group from an existing node; negative n gives it back.
+func (d *decision) reserve(g *podClass, slot int32, n int) {
+	s := d.existing[slot]
 	d.undo.free(slot, s.free)
 	s.free.Take(g.lean, n)
 	for _, m := range g.shared {

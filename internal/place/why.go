@@ -7,8 +7,8 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// tieText says which tie to other pods keeps one more pod of the group from machines that the seller could sell.
-func (d *decision) tieText(s *seller, g *group) (model.Why, string) {
+// tieText says which tie to other pods keeps one more pod of the group from machines that the pool could sell.
+func (d *decision) tieText(s *nodePool, g *podClass) (model.Why, string) {
 	for i, r := range g.spread {
 		k := d.topo.keys[r.term.key]
 		if r.term.key == host {
@@ -41,10 +41,10 @@ func (d *decision) tieText(s *seller, g *group) (model.Why, string) {
 	return model.WhyPodAffinity, "a pod that refuses it is in every domain that can be had"
 }
 
-// lacked names the first label of a spread's that no machine of the seller has; or is when each has a machine, but none has all.
-func (d *decision) lacked(s *seller, e *eligible, or string) string {
+// lacked names the first label of a spread's that no machine of the pool has; or is when each has a machine, but none has all.
+func (d *decision) lacked(s *nodePool, e *eligible, or string) string {
 	for _, k := range e.keys {
-		if name := d.topo.keys[k]; k != host && s.shelf.keys[name] == nil {
+		if name := d.topo.keys[k]; k != host && s.offerings.keys[name] == nil {
 			if v, defined := s.own.Get(name); !defined || !v.HasValues() {
 				return name
 			}

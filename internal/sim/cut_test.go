@@ -21,7 +21,7 @@ func limited(limit int, cuts *int) func(place.Input) place.Plan {
 	return func(in place.Input) place.Plan {
 		in.Limit = limit * max(1, in.Limit/place.DefaultLimit)
 		plan := place.Decide(in)
-		if plan.Cut {
+		if plan.BudgetExceeded {
 			*cuts++
 		}
 		return plan
@@ -112,11 +112,11 @@ func TestEveryPodHasItsTurn(t *testing.T) {
 				if plans++; plans == 1 {
 					free := place.Decide(place.Input{World: in.World, Limit: 1 << 40})
 					for _, p := range place.Waiting(in.World) {
-						placed[p.Key()] = !slices.ContainsFunc(free.Left, func(l place.Leftover) bool { return l.Pod == p.Key() })
+						placed[p.Key()] = !slices.ContainsFunc(free.Unscheduled, func(l place.Unscheduled) bool { return l.Pod == p.Key() })
 					}
 				}
 				plan := decide(in)
-				for _, l := range plan.Left {
+				for _, l := range plan.Unscheduled {
 					last[l.Pod] = fmt.Sprint(l.Why, l.Detail, l.Refusals)
 				}
 				return plan

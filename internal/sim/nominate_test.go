@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/kube/memkube"
-	"github.com/karpenter-aks/karpenter/internal/land"
+	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -152,7 +152,7 @@ func TestAPodIsToldOfANodeAFewTimesOnly(t *testing.T) {
 			}
 			last = now
 		}
-		if turns[0] != land.Turns || turns[1] != 0 || last != "" {
+		if turns[0] != nomination.Turns || turns[1] != 0 || last != "" {
 			t.Errorf("told %d times in the first minute and %d times in the second, and at last of %q", turns[0], turns[1], last)
 		}
 		s.deaf.Store(false)

@@ -95,7 +95,7 @@ func TestAPodThatTheEnginePanicsOverKeepsNobodyElseWaiting(t *testing.T) {
 				t.Fatalf("%v in\n%s", err, text)
 			}
 			a, err := simulate.Decide(q)
-			if err != nil || len(a.Plan.Left) > 0 {
+			if err != nil || len(a.Plan.Unscheduled) > 0 {
 				t.Errorf("the engine without the defect, from the file: %v\n%s", err, a.Plan)
 			}
 		})

@@ -23,8 +23,8 @@ func TestUnsoundPlanIsRefusedAndWrittenDown(t *testing.T) {
 	decide := func(in place.Input) place.Plan {
 		p := place.Decide(in)
 		switch {
-		case defect.Load() == 1 && len(p.Buy) > 0:
-			p.Buy[0].Pods = append(p.Buy[0].Pods, p.Buy[0].Pods[0])
+		case defect.Load() == 1 && len(p.NewClaims) > 0:
+			p.NewClaims[0].Pods = append(p.NewClaims[0].Pods, p.NewClaims[0].Pods[0])
 		case defect.Load() == 2:
 			p.Price += 7
 		}
@@ -80,7 +80,7 @@ func TestUnsoundPlanIsRefusedAndWrittenDown(t *testing.T) {
 	if got := texts(a.Refused); !slices.Equal(got, first) {
 		t.Errorf("the controller found\n%s\nfrom the file is found\n%s", strings.Join(first, "\n"), strings.Join(got, "\n"))
 	}
-	if len(a.Plan.Buy) != 1 || len(a.Plan.Buy[0].Pods) != 3 {
+	if len(a.Plan.NewClaims) != 1 || len(a.Plan.NewClaims[0].Pods) != 3 {
 		t.Errorf("the engine without the defect plans\n%s", a.Plan)
 	}
 	if shown := a.Text(false); !strings.Contains(shown, first[0]) {

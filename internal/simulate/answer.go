@@ -108,11 +108,11 @@ func ask(engine func(place.Input) place.Plan, q Question) (a Answer, err error) 
 
 // bound proves what the pods that get new machines cost at least. A certificate that does not hold is an error of ours.
 func (a *Answer) bound() error {
-	if len(a.Plan.Buy) == 0 {
+	if len(a.Plan.NewClaims) == 0 {
 		return nil
 	}
 	bought := map[model.PodKey]bool{}
-	for _, b := range a.Plan.Buy {
+	for _, b := range a.Plan.NewClaims {
 		for _, k := range b.Pods {
 			bought[k] = true
 		}
@@ -177,13 +177,13 @@ func (a Answer) waiting() (real, virtual int) {
 			real++
 		}
 	}
-	for _, n := range a.Plan.Fits {
+	for _, n := range a.Plan.Existing {
 		count(n.Pod)
 	}
-	for _, l := range a.Plan.Left {
+	for _, l := range a.Plan.Unscheduled {
 		count(l.Pod)
 	}
-	for _, b := range a.Plan.Buy {
+	for _, b := range a.Plan.NewClaims {
 		for _, k := range b.Pods {
 			count(k)
 		}

@@ -47,20 +47,20 @@ func (a Answer) Namesakes(name string) string {
 
 // planned prints what the plan says about a pod, and whether it says anything.
 func (a Answer) planned(b *strings.Builder, key model.PodKey) bool {
-	for _, n := range a.Plan.Fits {
+	for _, n := range a.Plan.Existing {
 		if n.Pod == key {
 			fmt.Fprintf(b, "  it fits on %s\n", targetText(n))
 			return true
 		}
 	}
-	for _, p := range a.Plan.Buy {
+	for _, p := range a.Plan.NewClaims {
 		if slices.Contains(p.Pods, key) {
 			fmt.Fprintf(b, "  it gets a new machine for pool %s, with %s\n", p.Pool, count(len(p.Pods)-1, "other pod"))
 			fmt.Fprintf(b, "      %s, %s, or %s\n", p.Options[0].Key, p.Options[0].Price, count(len(p.Options)-1, "other offering"))
 			return true
 		}
 	}
-	for _, l := range a.Plan.Left {
+	for _, l := range a.Plan.Unscheduled {
 		if l.Pod == key {
 			b.WriteString("  it is left over\n" + a.reasons(l))
 			return true

@@ -78,8 +78,8 @@ type (
 // JSON prints the answer for machines. Lists are never null.
 func (a Answer) JSON() ([]byte, error) {
 	out := jsonAnswer{Buy: []jsonPurchase{}, Fits: []jsonFit{}, Left: []jsonLeft{}, Static: []jsonStatic{}, PricePerHour: a.price().Float(),
-		CutShort: a.Plan.Cut, Notes: append([]string{}, a.Notes...)}
-	for _, p := range a.Plan.Buy {
+		CutShort: a.Plan.BudgetExceeded, Notes: append([]string{}, a.Notes...)}
+	for _, p := range a.Plan.NewClaims {
 		out.Buy = append(out.Buy, purchase(p))
 	}
 	if a.Bound != nil {
@@ -95,10 +95,10 @@ func (a Answer) JSON() ([]byte, error) {
 		}
 		out.Static = append(out.Static, j)
 	}
-	for _, n := range a.Plan.Fits {
+	for _, n := range a.Plan.Existing {
 		out.Fits = append(out.Fits, jsonFit{n.Pod.String(), n.Node, n.Claim})
 	}
-	for _, l := range a.Plan.Left {
+	for _, l := range a.Plan.Unscheduled {
 		j := jsonLeft{Pod: l.Pod.String(), Why: string(l.Why), Detail: l.Detail, Pools: []jsonRefusal{}}
 		for _, r := range l.Refusals {
 			j.Pools = append(j.Pools, a.jsonRefusal(r))
@@ -109,7 +109,7 @@ func (a Answer) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-func purchase(p place.Purchase) jsonPurchase {
+func purchase(p place.NewClaim) jsonPurchase {
 	o := p.Options[0]
 	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Relaxed: p.Relaxed, Requests: p.Requests.String(), Pods: []string{},
 		Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}

@@ -35,9 +35,9 @@ func (a Answer) Text(wide bool) string {
 		fmt.Fprintf(&b, ", and room for %d more that buffers keep", virtual)
 	}
 	b.WriteByte('\n')
-	if len(a.Plan.Buy) > 0 {
-		fmt.Fprintf(&b, "buy %s\n", count(len(a.Plan.Buy), "machine"))
-		a.buys(&b, a.Plan.Buy, named, wide)
+	if len(a.Plan.NewClaims) > 0 {
+		fmt.Fprintf(&b, "buy %s\n", count(len(a.Plan.NewClaims), "machine"))
+		a.buys(&b, a.Plan.NewClaims, named, wide)
 	} else if real+virtual > 0 {
 		b.WriteString("buy nothing\n")
 	}
@@ -48,7 +48,7 @@ func (a Answer) Text(wide bool) string {
 	if a.Bound != nil {
 		fmt.Fprintf(&b, "bound %s, the plan is %.1f %% above\n", a.Bound, 100*a.gap())
 	}
-	if a.Plan.Cut {
+	if a.Plan.BudgetExceeded {
 		b.WriteString("the search was cut short: the plan is sound, but may be dearer than it could be\n")
 	}
 	for _, n := range a.Notes {
@@ -66,14 +66,14 @@ func (a Answer) Trace() string {
 		if i == 0 {
 			what = "the first decision"
 		}
-		fmt.Fprintf(&b, "%4d  %s, %s, %d left  %s\n", i+1, t.Price, count(t.Machines, "machine"), t.Left, what)
+		fmt.Fprintf(&b, "%4d  %s, %s, %d left  %s\n", i+1, t.Price, count(t.Machines, "machine"), t.Unscheduled, what)
 	}
 	return printable(b.String())
 }
 
 // alike are purchases of one offering for one pool.
 type alike struct {
-	first    place.Purchase
+	first    place.NewClaim
 	n        int
 	requests model.Resources // of all together
 	pods     []string
@@ -81,7 +81,7 @@ type alike struct {
 }
 
 // together groups purchases, in the order of the plan; apart leaves each alone.
-func together(list []place.Purchase, apart bool) []*alike {
+func together(list []place.NewClaim, apart bool) []*alike {
 	var groups []*alike
 	at := map[string]*alike{}
 	for _, p := range list {
@@ -101,7 +101,7 @@ func together(list []place.Purchase, apart bool) []*alike {
 	return groups
 }
 
-func (a Answer) buys(b *strings.Builder, list []place.Purchase, named int, wide bool) {
+func (a Answer) buys(b *strings.Builder, list []place.NewClaim, named int, wide bool) {
 	for i, g := range together(list, wide) {
 		if i == maxGroups && !wide {
 			fmt.Fprintf(b, "  and other kinds of machines: -o wide names all\n")
@@ -149,12 +149,12 @@ func (a Answer) share(g *alike) string {
 }
 
 func (a Answer) fits(b *strings.Builder, named int, wide bool) {
-	if len(a.Plan.Fits) == 0 {
+	if len(a.Plan.Existing) == 0 {
 		return
 	}
 	var places []string
 	pods := map[string][]string{}
-	for _, n := range a.Plan.Fits {
+	for _, n := range a.Plan.Existing {
 		where := targetText(n)
 		if pods[where] == nil {
 			places = append(places, where)
@@ -162,7 +162,7 @@ func (a Answer) fits(b *strings.Builder, named int, wide bool) {
 		pods[where] = append(pods[where], n.Pod.String())
 	}
 	slices.SortFunc(places, natural)
-	fmt.Fprintf(b, "%s on what is there\n", fitText(len(a.Plan.Fits)))
+	fmt.Fprintf(b, "%s on what is there\n", fitText(len(a.Plan.Existing)))
 	for i, where := range places {
 		if i == maxGroups && !wide {
 			fmt.Fprintf(b, "  and on %d more\n", len(places)-i)
@@ -190,19 +190,19 @@ func targetText(n place.Nomination) string {
 }
 
 func (a Answer) left(b *strings.Builder, named int, wide bool) {
-	if len(a.Plan.Left) == 0 {
+	if len(a.Plan.Unscheduled) == 0 {
 		return
 	}
 	var reasons []string
 	pods := map[string][]string{}
-	for _, l := range a.Plan.Left {
+	for _, l := range a.Plan.Unscheduled {
 		r := a.reasons(l)
 		if pods[r] == nil {
 			reasons = append(reasons, r)
 		}
 		pods[r] = append(pods[r], l.Pod.String())
 	}
-	fmt.Fprintf(b, "%s left over\n", count(len(a.Plan.Left), "pod"))
+	fmt.Fprintf(b, "%s left over\n", count(len(a.Plan.Unscheduled), "pod"))
 	for i, r := range reasons {
 		if i == maxGroups && !wide {
 			fmt.Fprintf(b, "  and for %d more reasons\n", len(reasons)-i)
@@ -217,7 +217,7 @@ func (a Answer) static(b *strings.Builder, named int, wide bool) {
 	for _, s := range a.Static {
 		if len(s.Create) > 0 {
 			fmt.Fprintf(b, "static pool %s: buy %s\n", s.Pool, count(len(s.Create), "machine"))
-			var list []place.Purchase
+			var list []place.NewClaim
 			for _, c := range s.Create {
 				list = append(list, c.Purchase)
 			}
@@ -233,7 +233,7 @@ func (a Answer) static(b *strings.Builder, named int, wide bool) {
 }
 
 // reasons says why a pod is left over, line by line.
-func (a Answer) reasons(l place.Leftover) string {
+func (a Answer) reasons(l place.Unscheduled) string {
 	var b strings.Builder
 	if l.Why != "" {
 		fmt.Fprintf(&b, "      %s: %s\n", l.Why, l.Detail)

@@ -38,7 +38,7 @@ type Decision struct {
 // Creation is one claim to create.
 type Creation struct {
 	Name     string
-	Purchase place.Purchase // without pods
+	Purchase place.NewClaim // without pods
 }
 
 // Decide compares what the pool has with what it should have. A pool without replicas, or one that cannot be read, is left alone. Claims that are on
@@ -126,20 +126,20 @@ func alone(w model.World, pool model.Pool) model.World {
 }
 
 // machine is what the plan buys, without the pod, or why it buys nothing.
-func machine(plan place.Plan) (place.Purchase, model.Why, string) {
-	if len(plan.Buy) == 1 {
-		b := plan.Buy[0]
+func machine(plan place.Plan) (place.NewClaim, model.Why, string) {
+	if len(plan.NewClaims) == 1 {
+		b := plan.NewClaims[0]
 		b.Pods, b.Requests = nil, b.Requests.Sub(probe())
 		return b, "", ""
 	}
-	if len(plan.Left) > 0 {
-		l := plan.Left[0]
+	if len(plan.Unscheduled) > 0 {
+		l := plan.Unscheduled[0]
 		if len(l.Refusals) > 0 {
-			return place.Purchase{}, l.Refusals[0].Why, l.Refusals[0].Detail
+			return place.NewClaim{}, l.Refusals[0].Why, l.Refusals[0].Detail
 		}
-		return place.Purchase{}, l.Why, l.Detail
+		return place.NewClaim{}, l.Why, l.Detail
 	}
-	return place.Purchase{}, model.WhyNoOfferings, "no machine of the pool can be bought"
+	return place.NewClaim{}, model.WhyNoOfferings, "no machine of the pool can be bought"
 }
 
 // How far a claim has come, and what is lost with it: less is deleted first.

@@ -22,7 +22,7 @@ func inFlight(w model.World, seed uint64) model.World {
 		p := &w.Pods[i]
 		pods[p.Key()] = p
 	}
-	for i, b := range plan.Buy {
+	for i, b := range plan.NewClaims {
 		c := bought(w, b, place.ClaimName(b, i, 0))
 		n := joined(&c)
 		ready := r.IntN(2) == 0
@@ -49,7 +49,7 @@ func inFlight(w model.World, seed uint64) model.World {
 }
 
 // bought is the claim of a purchase, launched as its first option.
-func bought(w model.World, b place.Purchase, name string) model.Claim {
+func bought(w model.World, b place.NewClaim, name string) model.Claim {
 	pool := w.Pools[slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })]
 	class := w.Classes[slices.IndexFunc(w.Classes, func(c model.Class) bool { return c.Ref == b.Class })]
 	c := place.Claim(b, pool, class, name)

@@ -103,7 +103,7 @@ func (g *group) plan(without []place.Mechanism) result {
 	began := cpu()
 	for _, w := range g.worlds {
 		p := place.Decide(place.Input{World: w, Without: without})
-		r.left, r.price = append(r.left, len(p.Left)), append(r.price, p.Price)
+		r.left, r.price = append(r.left, len(p.Unscheduled)), append(r.price, p.Price)
 	}
 	r.took = cpu() - began
 	return r

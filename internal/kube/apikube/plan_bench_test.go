@@ -76,8 +76,8 @@ func TestPlansFromPodsOfTheAPI(t *testing.T) {
 	like := workload.World(workload.Families(), workload.Shapes(300, 1))
 	picture, got, _ := planned(like)
 	want := place.Decide(place.Input{World: like})
-	if len(got.Left) > 0 || got.Price != want.Price || len(got.Buy) != len(want.Buy) {
-		t.Errorf("%d machines for %s, %d pods left; by hand %d for %s", len(got.Buy), got.Price, len(got.Left), len(want.Buy), want.Price)
+	if len(got.Unscheduled) > 0 || got.Price != want.Price || len(got.NewClaims) != len(want.NewClaims) {
+		t.Errorf("%d machines for %s, %d pods left; by hand %d for %s", len(got.NewClaims), got.Price, len(got.Unscheduled), len(want.NewClaims), want.Price)
 	}
 	for _, bad := range audit.Check(picture, got) {
 		t.Error(bad)
@@ -94,8 +94,8 @@ func BenchmarkPodsToPlan(b *testing.B) {
 				run()
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "pods/s")
-			b.ReportMetric(float64(len(plan.Buy)), "machines")
-			b.ReportMetric(float64(len(plan.Left)), "left")
+			b.ReportMetric(float64(len(plan.NewClaims)), "machines")
+			b.ReportMetric(float64(len(plan.Unscheduled)), "left")
 		})
 	}
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// group is pods that are alike for scheduling: same requests, same selectors, same tolerations, same ties to others.
-type group struct {
+// podClass is pods that are alike for scheduling: same requests, same selectors, same tolerations, same ties to others.
+type podClass struct {
 	key         string
 	traits      string       // the part of key that says what the pods ask for, amounts and priority aside
-	like        *group       // a group with the same traits, whose form and ties it shares; nil when it has its own
+	like        *podClass    // a group with the same traits, whose form and ties it shares; nil when it has its own
 	pods        []*model.Pod // by age, then name
 	requests    model.Resources
 	tolerations []model.Toleration
 	priority    int32
-	// form is what its machine must look like; nil when why is set.
-	form *form
-	// selects is form by the pods' node selector and affinity alone: it says which machines count for their spread.
-	selects *form
+	// constraint is what its machine must look like; nil when why is set.
+	constraint *nodeConstraint
+	// selectsNodes is form by the pods' node selector and affinity alone: it says which machines count for their spread.
+	selectsNodes *nodeConstraint
 	// why is set when the pods themselves are the reason that they go nowhere.
 	why    model.Why
 	detail string
 	rules
-	ports []*term
-	wish  []wish // heaviest first; nil unless wishes are granted
-	plain *level // set while the group is seated with wishes: what it asks for without
+	ports       []*term
+	preferences []preference // heaviest first; nil unless preferences are granted
+	plain       *level       // set while the group is seated with preferences: what it asks for without
 
 	ahead, leap int // see order
 	rank        int // position among the groups
@@ -52,16 +52,16 @@ type group struct {
 	cut bool
 
 	// Groups made for packing know where they come from.
-	of      *group
+	of      *podClass
 	cell    *cell
 	bundled bool
 	members []member // of a bundle
-	// given says, per seller (by index), why machines that were found had to be given up.
+	// given says, per pool (by index), why machines that were found had to be given up.
 	given map[int]string
 }
 
 // waiting counts what packing has to place: pods, or one when all pods go together.
-func (g *group) waiting() int {
+func (g *podClass) waiting() int {
 	if g.bundled {
 		return min(1, len(g.pods)-g.next)
 	}
@@ -69,19 +69,19 @@ func (g *group) waiting() int {
 }
 
 // unseated counts pods that have neither a place nor a cell in which one is to be bought.
-func (g *group) unseated() int { return len(g.pods) - g.next - g.asked - g.held }
+func (g *podClass) unseated() int { return len(g.pods) - g.next - g.asked - g.held }
 
-func (g *group) first() *model.Pod { return g.pods[0] }
+func (g *podClass) first() *model.Pod { return g.pods[0] }
 
-func (g *group) nearHost() bool {
+func (g *podClass) nearHost() bool {
 	return slices.ContainsFunc(g.near.terms, func(x *term) bool { return x.key == host })
 }
 
-func (g *group) hostSpread() bool {
+func (g *podClass) hostSpread() bool {
 	return slices.ContainsFunc(g.spread, func(r spreadRule) bool { return r.term.key == host })
 }
 
-func (g *group) boughtIn(c *cell) int {
+func (g *podClass) boughtIn(c *cell) int {
 	n := 0
 	for _, p := range g.parts {
 		if p.c == c {
@@ -92,21 +92,21 @@ func (g *group) boughtIn(c *cell) int {
 }
 
 // take hands out the next n pods of the group, who have a place from now on.
-func (g *group) take(n int) []*model.Pod {
+func (g *podClass) take(n int) []*model.Pod {
 	out := g.pods[g.next : g.next+n]
 	g.next += n
 	return out
 }
 
-// newGroups sorts pods into groups: important ones first, then large ones (by cpu, then memory), then by the text of the class.
-func newGroups(pods []*model.Pod, k *classer) []*group {
+// newPodClasses sorts pods into groups: important ones first, then large ones (by cpu, then memory), then by the text of the class.
+func newPodClasses(pods []*model.Pod, k *classer) []*podClass {
 	if !slices.IsSortedFunc(pods, byAge) {
 		pods = slices.Clone(pods)
 		slices.SortStableFunc(pods, byAge)
 	}
 	byKey := make(map[string]int32, groupsAtOnce)
-	var out []*group
-	var spare []group
+	var out []*podClass
+	var spare []podClass
 	seen := make(map[model.PodKey]bool, len(pods))
 	var buf []byte
 	at, counts := make([]int32, len(pods)), make([]int, 0, groupsAtOnce) // per pod 1 + its group, per group its pods
@@ -121,7 +121,7 @@ func newGroups(pods []*model.Pod, k *classer) []*group {
 		n, ok := byKey[string(buf)]
 		if !ok {
 			if len(spare) == 0 {
-				spare = make([]group, groupsAtOnce)
+				spare = make([]podClass, groupsAtOnce)
 			}
 			g := &spare[0]
 			spare = spare[1:]
@@ -144,7 +144,7 @@ func newGroups(pods []*model.Pod, k *classer) []*group {
 			g.pods = append(g.pods, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b *group) int { return cmp.Or(bySize(a, b), strings.Compare(a.key, b.key)) })
+	slices.SortFunc(out, func(a, b *podClass) int { return cmp.Or(bySize(a, b), strings.Compare(a.key, b.key)) })
 	for i, g := range out {
 		g.rank = i
 	}
@@ -152,7 +152,7 @@ func newGroups(pods []*model.Pod, k *classer) []*group {
 }
 
 // bySize orders groups: important pods first, then large ones.
-func bySize(a, b *group) int {
+func bySize(a, b *podClass) int {
 	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(b.requests.CPU, a.requests.CPU), cmp.Compare(b.requests.Memory, a.requests.Memory))
 }
 

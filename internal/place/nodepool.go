@@ -12,13 +12,13 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// seller is a pool with what it could buy now.
-type seller struct {
-	id    int // position in the order in which pools are asked
-	pool  model.Pool
-	shelf *shelf
-	own   require.Set // what every node of the pool must look like: requirements, labels, pool and class
-	base  bitset.Set  // offerings that satisfy own
+// nodePool is a pool with what it could buy now.
+type nodePool struct {
+	id        int // position in the order in which pools are asked
+	pool      model.Pool
+	offerings *offeringIndex
+	own       require.Set // what every node of the pool must look like: requirements, labels, pool and class
+	base      bitset.Set  // offerings that satisfy own
 	// closed says why the pool takes nobody; Why "" when it is open.
 	closed Refusal
 
@@ -27,9 +27,9 @@ type seller struct {
 	room     []vec.Vec          // per item: what daemons leave
 	taken    []vec.Vec          // per item: overhead, in the order of room
 	light    bool               // no daemon runs on any of them
-	runs     []bitset.Set       // per daemon of the crew: where it runs
+	runs     []bitset.Set       // per daemon: where it runs
 	limits   []string           // names of limited resources, sorted
-	cost     []vec.Vec          // per item: what a purchase takes from the limits
+	cost     []vec.Vec          // per item: what a new claim takes from the limits
 	left     vec.Vec            // of the limits, in the order of limits
 	bounded  map[int]int        // per limit that stands for a scarce offering: which
 	tabs     map[string]vec.Vec // per node of the pool: what it takes from the limits; nil without limits
@@ -40,10 +40,10 @@ type seller struct {
 	setup int
 }
 
-// newSellers lists the pools in the order in which they are asked: heavy first, then by name.
-func newSellers(w model.World, crew crew, d dims, choice MinValues) []*seller {
+// newNodePools lists the pools in the order in which they are asked: heavy first, then by name.
+func newNodePools(w model.World, crew daemons, d dims, choice MinValues) []*nodePool {
 	shelves := newShelves(w)
-	var out []*seller
+	var out []*nodePool
 	for _, p := range w.Pools {
 		sh := shelves.of(p.Name, p.Class)
 		s := sh.seller(p)
@@ -60,7 +60,7 @@ func newSellers(w model.World, crew crew, d dims, choice MinValues) []*seller {
 		}
 		out = append(out, s)
 	}
-	slices.SortFunc(out, func(a, b *seller) int {
+	slices.SortFunc(out, func(a, b *nodePool) int {
 		return cmp.Or(cmp.Compare(b.pool.Weight, a.pool.Weight), strings.Compare(a.pool.Name, b.pool.Name))
 	})
 	for i, s := range out {
@@ -69,9 +69,9 @@ func newSellers(w model.World, crew crew, d dims, choice MinValues) []*seller {
 	return out
 }
 
-// seller is the pool with what it may ever buy of the shelf.
-func (s *shelf) seller(p model.Pool) *seller {
-	out := &seller{pool: p, shelf: s, own: ownSet(p)}
+// seller is the pool with what it may ever buy of the offering index.
+func (s *offeringIndex) seller(p model.Pool) *nodePool {
+	out := &nodePool{pool: p, offerings: s, own: ownSet(p)}
 	if out.base = s.filter(s.all, out.own); out.own.Impossible() != "" {
 		out.base = bitset.New(len(s.items))
 	}
@@ -93,7 +93,7 @@ func ownSet(p model.Pool) require.Set {
 }
 
 // closed says why a pool takes nobody, whatever the pod.
-func closed(w model.World, p model.Pool, sh *shelf) Refusal {
+func closed(w model.World, p model.Pool, sh *offeringIndex) Refusal {
 	r := Refusal{Pool: p.Name}
 	class := slices.IndexFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class })
 	switch {
@@ -122,8 +122,8 @@ func conditionText(list []model.Condition) string {
 
 // measure fills overhead, room and runs: a daemon runs on a machine whose labels it selects and whose lasting taints it
 // tolerates.
-func (s *seller) measure(crew crew, d dims) {
-	n := len(s.shelf.items)
+func (s *nodePool) measure(crew daemons, d dims) {
+	n := len(s.offerings.items)
 	s.names, s.light = d, true
 	s.overhead, s.room, s.taken = make([]model.Resources, n), make([]vec.Vec, n), make([]vec.Vec, n)
 	for i := range crew {
@@ -132,9 +132,9 @@ func (s *seller) measure(crew crew, d dims) {
 		on.Each(func(at int) { s.overhead[at] = s.overhead[at].Add(crew[i].pod.Requests) })
 	}
 	// Offerings of a type that no daemon tells apart have one room.
-	rooms, nothing := make([]vec.Vec, s.shelf.types), make(vec.Vec, len(d))
-	flat := make(vec.Vec, 0, len(d)*s.shelf.types)
-	for i, it := range s.shelf.items {
+	rooms, nothing := make([]vec.Vec, s.offerings.types), make(vec.Vec, len(d))
+	flat := make(vec.Vec, 0, len(d)*s.offerings.types)
+	for i, it := range s.offerings.items {
 		if s.light {
 			if s.taken[i] = nothing; rooms[it.typ] == nil {
 				flat = s.appendRoom(flat, it.t, nothing)
@@ -149,7 +149,7 @@ func (s *seller) measure(crew crew, d dims) {
 }
 
 // appendRoom appends what a machine of the type has beside what daemons take.
-func (s *seller) appendRoom(v vec.Vec, t *model.InstanceType, taken vec.Vec) vec.Vec {
+func (s *nodePool) appendRoom(v vec.Vec, t *model.InstanceType, taken vec.Vec) vec.Vec {
 	for j, name := range s.names {
 		if driver, ok := strings.CutPrefix(name, attachPrefix); ok {
 			n, ok := t.AttachLimits[driver]
@@ -165,11 +165,11 @@ func (s *seller) appendRoom(v vec.Vec, t *model.InstanceType, taken vec.Vec) vec
 }
 
 // suiting returns those of the offerings whose labels suit one of a pod's alternatives at least.
-func (s *seller) suiting(from bitset.Set, terms []require.Set) bitset.Set {
-	out := bitset.New(len(s.shelf.items))
+func (s *nodePool) suiting(from bitset.Set, terms []require.Set) bitset.Set {
+	out := bitset.New(len(s.offerings.items))
 	for _, t := range terms {
 		if s.conflict(t) == "" {
-			out.Or(s.shelf.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
+			out.Or(s.offerings.filter(from, s.own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
 		}
 	}
 	return out
@@ -177,7 +177,7 @@ func (s *seller) suiting(from bitset.Set, terms []require.Set) bitset.Set {
 
 // conflict names the first label on which the pool and one term of a pod or daemon cannot agree, whatever the machine;
 // "" when there is none. Labels that machines bring are judged elsewhere, per machine.
-func (s *seller) conflict(t require.Set) string {
+func (s *nodePool) conflict(t require.Set) string {
 	for _, k := range t.Keys() {
 		want, _ := t.Get(k)
 		have, defined := s.own.Get(k)
@@ -189,7 +189,7 @@ func (s *seller) conflict(t require.Set) string {
 			if _, listed := want.Listed(); listed {
 				return k
 			}
-		case !defined && !s.shelf.machine(k) && !want.AllowsAbsent():
+		case !defined && !s.offerings.machine(k) && !want.AllowsAbsent():
 			return k
 		}
 	}
@@ -197,12 +197,12 @@ func (s *seller) conflict(t require.Set) string {
 }
 
 // open reports whether key is one on which a node of this pool may still go either way.
-func (s *seller) open(key string) bool {
-	if s.shelf.either[key] {
+func (s *nodePool) open(key string) bool {
+	if s.offerings.either[key] {
 		return true
 	}
 	v, ok := s.own.Get(key)
-	if !ok || s.shelf.machine(key) {
+	if !ok || s.offerings.machine(key) {
 		return false
 	}
 	list, listed := v.Listed()

@@ -11,8 +11,8 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// lot is what one seller can offer to pods of one form.
-type lot struct {
+// allowed is what one pool can offer to pods of one form.
+type allowed struct {
 	// ok are the available offerings that the form accepts; of which each holds the size that was asked about, if one was.
 	ok bitset.Set
 	// terms are the alternatives of the form that agree with free.
@@ -24,33 +24,33 @@ type lot struct {
 	all []alternative
 }
 
-// alternative is what one seller can offer to one alternative of a form.
+// alternative is what one pool can offer to one alternative of a form.
 type alternative struct {
 	ok   bitset.Set
 	free require.Set
 }
 
-// newLot asks one seller about one form, and, when the form has one, about its size. Why there is nothing, a ledger says.
-func newLot(s *seller, g *form) *lot {
-	l := &lot{}
+// newLot asks one pool about one form, and, when the form has one, about its size. Why there is nothing, a ledger says.
+func newLot(s *nodePool, g *nodeConstraint) *allowed {
+	l := &allowed{}
 	if s.closed.Why != "" || !g.tolerates(s.pool.Taints) {
 		return l
 	}
-	sold := s.base.And(s.shelf.available)
-	sold.Narrow(s.without(g.shuns))
+	sold := s.base.And(s.offerings.available)
+	sold.Narrow(s.without(g.conflicts))
 	best, split := -1, len(g.terms) > 1 && s.splits(g.terms)
 	for _, t := range g.terms {
 		if s.conflict(t) != "" {
 			continue
 		}
 		q := s.own.And(t)
-		match := s.shelf.filter(sold, q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
+		match := s.offerings.filter(sold, q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
 		if match.First() < 0 {
 			continue
 		}
 		holds := match
 		if g.size != nil {
-			holds = bitset.New(len(s.shelf.items))
+			holds = bitset.New(len(s.offerings.items))
 			match.Each(func(i int) {
 				if s.room[i].Covers(g.size) {
 					holds.Add(i)
@@ -68,7 +68,7 @@ func newLot(s *seller, g *form) *lot {
 
 // splits reports whether alternatives cannot be promised together: they leave open labels differently, or each of them has to show enough
 // values by itself.
-func (s *seller) splits(terms []require.Set) bool {
+func (s *nodePool) splits(terms []require.Set) bool {
 	if len(s.wanted) > 0 {
 		return true
 	}
@@ -82,7 +82,7 @@ func (s *seller) splits(terms []require.Set) bool {
 
 // offer adds one term's offerings. Terms that leave open labels differently cannot be mixed on one machine without a
 // case distinction; the alternative with the cheapest offering wins, and its equals join it.
-func (l *lot) offer(s *seller, ok bitset.Set, free require.Set, t require.Set, best *int) {
+func (l *allowed) offer(s *nodePool, ok bitset.Set, free require.Set, t require.Set, best *int) {
 	first := ok.First()
 	if first < 0 {
 		return
@@ -95,7 +95,7 @@ func (l *lot) offer(s *seller, ok bitset.Set, free require.Set, t require.Set, b
 		}
 		*best, l.ok, l.free, l.terms = first, ok, free, []require.Set{t}
 		if !varied {
-			*best = len(s.shelf.items) // any other term is welcome
+			*best = len(s.offerings.items) // any other term is welcome
 		}
 		return
 	}
@@ -116,7 +116,7 @@ func slicesOr(a, b bitset.Set) bitset.Set {
 	return out
 }
 
-func (s *seller) conflictText(k string, t require.Set) string {
+func (s *nodePool) conflictText(k string, t require.Set) string {
 	want, _ := t.Get(k)
 	have, defined := s.own.Get(k)
 	switch {
@@ -129,14 +129,14 @@ func (s *seller) conflictText(k string, t require.Set) string {
 }
 
 // machineText names the first label that alone leaves no offering, or says that the combination does.
-func (s *seller) machineText(t require.Set) string {
+func (s *nodePool) machineText(t require.Set) string {
 	for _, k := range t.Keys() {
-		if !s.shelf.machine(k) {
+		if !s.offerings.machine(k) {
 			continue
 		}
 		want, _ := t.Get(k)
 		have, defined := s.own.Get(k)
-		if s.base.And(s.shelf.match(k, want.And(have))).First() < 0 {
+		if s.base.And(s.offerings.match(k, want.And(have))).First() < 0 {
 			if defined {
 				return fmt.Sprintf("label %s: pool allows %s, pod wants %s, which no offering has", k, have, want)
 			}
@@ -147,7 +147,7 @@ func (s *seller) machineText(t require.Set) string {
 }
 
 // sizeText names the resource of which even the roomiest offering has too little.
-func (s *seller) sizeText(from bitset.Set, size vec.Vec) string {
+func (s *nodePool) sizeText(from bitset.Set, size vec.Vec) string {
 	most := make(vec.Vec, len(size))
 	from.Each(func(i int) {
 		for j, v := range s.room[i] {
@@ -169,12 +169,12 @@ func (s *seller) sizeText(from bitset.Set, size vec.Vec) string {
 // maxNamed bounds how many offerings a text names.
 const maxNamed = 3
 
-func (s *seller) soldOutText(from bitset.Set) string {
+func (s *nodePool) soldOutText(from bitset.Set) string {
 	var names []string
 	from.Each(func(i int) {
 		if len(names) < maxNamed {
-			name := s.shelf.items[i].o.Key().String()
-			if why := s.shelf.items[i].o.Unavailable; why != "" {
+			name := s.offerings.items[i].o.Key().String()
+			if why := s.offerings.items[i].o.Unavailable; why != "" {
 				name += ": " + why
 			}
 			names = append(names, name)
@@ -187,7 +187,7 @@ func (s *seller) soldOutText(from bitset.Set) string {
 }
 
 // limitText says which limit stands in the way of the smallest machine that would fit.
-func (s *seller) limitText(from bitset.Set) string {
+func (s *nodePool) limitText(from bitset.Set) string {
 	if len(s.limits) == 0 {
 		return ""
 	}
@@ -207,11 +207,11 @@ func (s *seller) limitText(from bitset.Set) string {
 }
 
 // affordable returns the offerings of l that the limits still allow.
-func (s *seller) affordable(l *lot) bitset.Set {
+func (s *nodePool) affordable(l *allowed) bitset.Set {
 	if len(s.limits) == 0 {
 		return l.ok
 	}
-	out := bitset.New(len(s.shelf.items))
+	out := bitset.New(len(s.offerings.items))
 	l.ok.Each(func(i int) {
 		if s.left.Covers(s.cost[i]) {
 			out.Add(i)

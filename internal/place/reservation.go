@@ -7,39 +7,39 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// promise is a pod that a slot was bought for. Until it is kept or broken, the slot holds room for it.
-type promise struct {
-	g    *group
+// reservation is a pod that an existing node was bought for. Until it is kept or broken, the existing node holds room for it.
+type reservation struct {
+	g    *podClass
 	slot int32
 	pod  model.PodKey
 }
 
-// promises finds the pods of the groups that slots were bought for, and holds room for them. Pods that only stand for room are asked when
+// reserveRoom finds the pods of the groups that existing nodes were bought for, and holds room for them. Pods that only stand for room are asked when
 // all others have their places: in-flight room goes to real pods first.
-func (d *decision) promises(groups []*group) {
-	if len(d.promising) == 0 {
+func (d *decision) reserveRoom(groups []*podClass) {
+	if len(d.reserved) == 0 {
 		return
 	}
-	of := map[model.PodKey]*group{}
+	of := map[model.PodKey]*podClass{}
 	for _, g := range groups {
 		for _, p := range g.pods {
 			of[p.Key()] = g
 		}
 	}
 	held := map[model.PodKey]bool{}
-	for _, i := range d.promising {
-		s := d.slots[i]
+	for _, i := range d.reserved {
+		s := d.existing[i]
 		for _, k := range s.planned {
 			g := of[k]
 			if g == nil {
 				continue
 			}
 			delete(of, k)
-			if s.holds(g, 1) == 0 || !s.takes(g.form) {
+			if s.holds(g, 1) == 0 || !s.takes(g.constraint) {
 				d.broken = append(d.broken, k)
 				continue
 			}
-			d.held = append(d.held, promise{g, i, k})
+			d.held = append(d.held, reservation{g, i, k})
 			held[k] = true
 			d.hold(d.held[len(d.held)-1], 1)
 		}
@@ -51,14 +51,14 @@ func (d *decision) promises(groups []*group) {
 			g.pods = slices.Concat(g.pods[:g.next], free, last)
 		}
 	}
-	slices.SortStableFunc(d.held, func(a, b promise) int {
+	slices.SortStableFunc(d.held, func(a, b reservation) int {
 		return cmp.Or(cmp.Compare(d.patience(a), d.patience(b)), cmp.Compare(a.g.rank, b.g.rank))
 	})
 }
 
 // patience says when a planned pod is asked: those first that mind how many others are where, then those that look for
 // others, then the rest, who may only stand in their way.
-func (d *decision) patience(x promise) int {
+func (d *decision) patience(x reservation) int {
 	switch {
 	case len(x.g.spread) > 0:
 		return 0
@@ -72,12 +72,12 @@ func (d *decision) patience(x promise) int {
 const patient = 2
 
 // hold takes, or with -1 gives back, the room and the place among others that a planned pod is to have.
-func (d *decision) hold(x promise, n int) {
+func (d *decision) hold(x reservation, n int) {
 	d.reserve(x.g, x.slot, n)
 	x.g.held += n
-	doms := d.topo.spots[d.slots[x.slot].spot].doms
+	doms := d.topo.spots[d.existing[x.slot].spot].doms
 	for _, y := range x.g.matches {
-		if !y.near && (y.elig == nil || y.elig.spots[d.slots[x.slot].spot] != never) {
+		if !y.near && (y.elig == nil || y.elig.spots[d.existing[x.slot].spot] != never) {
 			y.held.add(doms[y.key], int32(n))
 		}
 	}
@@ -89,20 +89,20 @@ func (d *decision) hold(x promise, n int) {
 	}
 }
 
-// keepPromises seats the pods that slots hold room for, as far as their ties let them in now, and reports whether it seated any. One may
+// honourReservations seats the pods that existing nodes hold room for, as far as their ties let them in now, and reports whether it seated any. One may
 // make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less
 // patience. While there are any of these, the patient are asked only when others are done: urge says so.
-func (d *decision) keepPromises(urge bool) bool {
+func (d *decision) honourReservations(urge bool) bool {
 	kept := false
 	for more := true; more; {
 		more = false
 		for p := range patient + 1 {
-			hasty := slices.ContainsFunc(d.held, func(x promise) bool { return d.patience(x) < p })
+			hasty := slices.ContainsFunc(d.held, func(x reservation) bool { return d.patience(x) < p })
 			if p > 0 && hasty && !urge {
 				break
 			}
 			came := false
-			d.held = slices.DeleteFunc(d.held, func(x promise) bool {
+			d.held = slices.DeleteFunc(d.held, func(x reservation) bool {
 				if came && hasty || d.patience(x) != p || !d.keep(x) {
 					return false
 				}
@@ -119,11 +119,11 @@ func (d *decision) keepPromises(urge bool) bool {
 }
 
 // keep seats one pod where it was planned, if its ties allow that now.
-func (d *decision) keep(x promise) bool {
+func (d *decision) keep(x reservation) bool {
 	d.domains(x.g, false) // what is bought is bought: only domains that are there count
 	d.keeping = true
 	defer func() { d.keeping = false }()
-	if !d.stands(x.g, d.topo.spots[d.slots[x.slot].spot].doms, false) {
+	if !d.stands(x.g, d.topo.spots[d.existing[x.slot].spot].doms, false) {
 		return false
 	}
 	x.g.pull(x.pod)
@@ -132,8 +132,8 @@ func (d *decision) keep(x promise) bool {
 	return true
 }
 
-// breakPromises gives up the room that is still held; its pods go wherever there is a place. It reports whether there was any.
-func (d *decision) breakPromises() bool {
+// dropReservations gives up the room that is still held; its pods go wherever there is a place. It reports whether there was any.
+func (d *decision) dropReservations() bool {
 	for _, x := range d.held {
 		d.hold(x, -1)
 		d.broken = append(d.broken, x.pod)
@@ -144,7 +144,7 @@ func (d *decision) breakPromises() bool {
 }
 
 // pull makes a pod that room is held for the next of those that have no place yet.
-func (g *group) pull(k model.PodKey) {
+func (g *podClass) pull(k model.PodKey) {
 	first := len(g.pods) - g.held
 	at := first + slices.IndexFunc(g.pods[first:], func(p *model.Pod) bool { return p.Key() == k })
 	p := g.pods[at]
@@ -152,25 +152,25 @@ func (g *group) pull(k model.PodKey) {
 	g.pods[g.next] = p
 }
 
-// countTwice counts pods to place that a slot was bought for and that go to none.
+// countTwice counts pods to place that an existing node was bought for and that go to none.
 func (d *decision) countTwice() {
 	planned := map[model.PodKey]bool{}
-	for _, i := range d.promising {
-		for _, k := range d.slots[i].planned {
+	for _, i := range d.reserved {
+		for _, k := range d.existing[i].planned {
 			planned[k] = true
 		}
 	}
 	if len(planned) == 0 {
 		return
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		for _, p := range g.pods {
 			if planned[p.Key()] {
 				d.twice++
 			}
 		}
 	}
-	for _, f := range d.plan.Fits {
+	for _, f := range d.plan.Existing {
 		if planned[f.Pod] {
 			d.twice--
 		}

@@ -11,17 +11,17 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// form is what a machine must look like for some pods, whatever their size: the alternatives of its labels, and which
+// nodeConstraint is what a machine must look like for some pods, whatever their size: the alternatives of its labels, and which
 // taints are tolerated. Groups of one form share all answers about labels and taints.
-type form struct {
+type nodeConstraint struct {
 	terms       []require.Set
 	tolerations [][]model.Toleration // each list must cover the taints: pods that move together all have to
 	picky       bool                 // taints that only discourage count as well
-	shuns       []shun               // daemons that they cannot share a new machine with; slots count daemons themselves
+	conflicts   []daemonConflict     // daemons that they cannot share a new machine with; existing nodes count daemons themselves
 	// size is set where the answer depends on it: of alternatives that cannot be promised together, the one that holds the pods is taken.
 	size vec.Vec
-	// lots says, per seller (by index), what it can offer.
-	lots []*lot
+	// allowed says, per pool (by index), what it can offer.
+	allowed []*allowed
 	// slots lists capacity that is paid for and takes the form; nil = not asked yet. cells, per set of keys, likewise.
 	slots    []int32
 	hasSlots bool
@@ -30,12 +30,12 @@ type form struct {
 	counts map[*eligible]counting
 }
 
-func (f *form) tolerates(taints []model.Taint) bool {
+func (f *nodeConstraint) tolerates(taints []model.Taint) bool {
 	_, bad := f.untolerated(taints)
 	return !bad
 }
 
-func (f *form) untolerated(taints []model.Taint) (model.Taint, bool) {
+func (f *nodeConstraint) untolerated(taints []model.Taint) (model.Taint, bool) {
 	for _, list := range f.tolerations {
 		if x, bad := model.Untolerated(taints, list); bad {
 			return x, true
@@ -57,30 +57,30 @@ func discouraging(taints []model.Taint, list []model.Toleration) (model.Taint, b
 	return model.Taint{}, false
 }
 
-// forms interns forms. The same labels and tolerations are one form.
-type forms struct {
-	byText  map[string]*form
-	sellers []*seller
+// constraints interns node constraints. The same labels and tolerations are one form.
+type constraints struct {
+	byText map[string]*nodeConstraint
+	pools  []*nodePool
 }
 
-func (fs *forms) get(f form) *form { return fs.intern(&f) }
+func (fs *constraints) get(f nodeConstraint) *nodeConstraint { return fs.intern(&f) }
 
 // getPicky is the form of machines without discouraging taints.
-func (fs *forms) getPicky(f *form) *form {
-	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size, picky: true})
+func (fs *constraints) getPicky(f *nodeConstraint) *nodeConstraint {
+	return fs.intern(&nodeConstraint{terms: f.terms, tolerations: f.tolerations, conflicts: f.conflicts, size: f.size, picky: true})
 }
 
 // plain is the form of machines whether or not their taints discourage.
-func (fs *forms) plain(f *form) *form {
-	return fs.intern(&form{terms: f.terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size})
+func (fs *constraints) plain(f *nodeConstraint) *nodeConstraint {
+	return fs.intern(&nodeConstraint{terms: f.terms, tolerations: f.tolerations, conflicts: f.conflicts, size: f.size})
 }
 
 // like is f with other alternatives.
-func (fs *forms) like(f *form, terms []require.Set) *form {
-	return fs.intern(&form{terms: terms, tolerations: f.tolerations, shuns: f.shuns, size: f.size, picky: f.picky})
+func (fs *constraints) like(f *nodeConstraint, terms []require.Set) *nodeConstraint {
+	return fs.intern(&nodeConstraint{terms: terms, tolerations: f.tolerations, conflicts: f.conflicts, size: f.size, picky: f.picky})
 }
 
-func (fs *forms) intern(n *form) *form {
+func (fs *constraints) intern(n *nodeConstraint) *nodeConstraint {
 	terms, tolerations, size := n.terms, n.tolerations, n.size
 	var b []byte
 	if n.picky {
@@ -97,7 +97,7 @@ func (fs *forms) intern(n *form) *form {
 			}
 		}
 	}
-	for _, x := range n.shuns {
+	for _, x := range n.conflicts {
 		b = append(append(append(strconv.AppendInt(append(b, '#'), int64(x.daemon), 10), x.why...), ' '), x.key...)
 	}
 	if !fs.split(terms) {
@@ -107,7 +107,7 @@ func (fs *forms) intern(n *form) *form {
 		b = append(strconv.AppendInt(b, v, 10), ' ')
 	}
 	if fs.byText == nil {
-		fs.byText = map[string]*form{}
+		fs.byText = map[string]*nodeConstraint{}
 	}
 	f := fs.byText[string(b)]
 	if f == nil {
@@ -118,13 +118,13 @@ func (fs *forms) intern(n *form) *form {
 	return f
 }
 
-// split reports whether some seller cannot promise all of the alternatives at once.
-func (fs *forms) split(terms []require.Set) bool {
-	return len(terms) > 1 && slices.ContainsFunc(fs.sellers, func(s *seller) bool { return s.splits(terms) })
+// split reports whether some pool cannot promise all of the alternatives at once.
+func (fs *constraints) split(terms []require.Set) bool {
+	return len(terms) > 1 && slices.ContainsFunc(fs.pools, func(s *nodePool) bool { return s.splits(terms) })
 }
 
 // pin narrows f to machines with these values of keys; "" stands for no such label. nil when that contradicts f.
-func (fs *forms) pin(f *form, keys, values []string) *form {
+func (fs *constraints) pin(f *nodeConstraint, keys, values []string) *nodeConstraint {
 	var terms []require.Set
 	for _, t := range f.terms {
 		for i, k := range keys {
@@ -145,7 +145,7 @@ func (fs *forms) pin(f *form, keys, values []string) *form {
 }
 
 // merge is the form of machines that suit both.
-func (fs *forms) merge(a, b *form, size vec.Vec) *form {
+func (fs *constraints) merge(a, b *nodeConstraint, size vec.Vec) *nodeConstraint {
 	if a == b {
 		return a
 	}
@@ -160,7 +160,7 @@ func (fs *forms) merge(a, b *form, size vec.Vec) *form {
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.get(form{terms: terms, tolerations: append(slices.Clone(a.tolerations), b.tolerations...), shuns: append(slices.Clone(a.shuns), b.shuns...), size: size})
+	return fs.get(nodeConstraint{terms: terms, tolerations: append(slices.Clone(a.tolerations), b.tolerations...), conflicts: append(slices.Clone(a.conflicts), b.conflicts...), size: size})
 }
 
 // cells are the ways in which labels under some topology keys may turn out for a form.
@@ -170,12 +170,12 @@ type cells struct {
 
 // cell is one combination of values: where pods of a form may go, as far as topology can tell.
 type cell struct {
-	values []string   // per key; "" = no such label
-	doms   []int32    // per topology key of the decision; unknown = no such label, or not asked about
-	slots  []int32    // capacity that is paid for, in order of preference
-	has    bitset.Set // slots, as a set
-	pinned *form      // the form narrowed to the values; nil when nothing can be bought there
-	// sold are, per seller, the offerings on sale there; empty where nil.
+	values []string        // per key; "" = no such label
+	doms   []int32         // per topology key of the decision; unknown = no such label, or not asked about
+	slots  []int32         // capacity that is paid for, in order of preference
+	has    bitset.Set      // existing nodes, as a set
+	pinned *nodeConstraint // the form narrowed to the values; nil when nothing can be bought there
+	// sold are, per pool, the offerings on sale there; empty where nil.
 	sold []bitset.Set
 }
 

@@ -10,18 +10,18 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// item is one offering on the shelf with its type. Both belong to the catalogue and are only read.
+// item is one offering on the offering index with its type. Both belong to the catalogue and are only read.
 type item struct {
 	t *model.InstanceType
 	o *model.Offering
-	// typ and family number the type and its family within the shelf.
+	// typ and family number the type and its family within the offering index.
 	typ, family int32
 }
 
-// shelf is a catalogue arranged for questions: offerings in the order in which we would buy them, and for every label
+// offeringIndex is a catalogue arranged for questions: offerings in the order in which we would buy them, and for every label
 // key the set of offerings per value. Building it costs O(offerings + labels of types); a question about one key costs
 // O(distinct values × offerings/64).
-type shelf struct {
+type offeringIndex struct {
 	items     []item
 	keys      map[string]*column
 	either    map[string]bool // keys of which some type leaves the choice to the buyer
@@ -64,8 +64,8 @@ func scope(zone string) int {
 // outsideZones reports whether a zone's name means that a machine may stand in any zone.
 func outsideZones(zone string) bool { return zone == regional || zone == "" }
 
-func newShelf(cat model.Catalog) *shelf {
-	s := &shelf{keys: map[string]*column{}, either: map[string]bool{}}
+func newOfferingIndex(cat model.Catalog) *offeringIndex {
+	s := &offeringIndex{keys: map[string]*column{}, either: map[string]bool{}}
 	families := map[string]int32{}
 	for ti := range cat.Types {
 		t := &cat.Types[ti]
@@ -124,9 +124,9 @@ func newShelf(cat model.Catalog) *shelf {
 	return s
 }
 
-// shelver fills the columns of a shelf.
+// shelver fills the columns of an offering index.
 type shelver struct {
-	s       *shelf
+	s       *offeringIndex
 	columns map[string]*column
 	of      [][]int32  // per type: its items
 	own     []bool     // per item: whether it has labels besides zone and capacity type
@@ -215,10 +215,10 @@ func (c *column) finish(all bitset.Set) {
 }
 
 // machine reports whether key describes machines: the cloud brings it, whatever pools say.
-func (s *shelf) machine(key string) bool { return s.keys[key] != nil || require.Cloud(key) }
+func (s *offeringIndex) machine(key string) bool { return s.keys[key] != nil || require.Cloud(key) }
 
 // match returns the items whose label key may be as v says. Absence is judged per item.
-func (s *shelf) match(key string, v require.Values) bitset.Set {
+func (s *offeringIndex) match(key string, v require.Values) bitset.Set {
 	out := bitset.New(len(s.items))
 	c := s.keys[key]
 	if c == nil {
@@ -239,7 +239,7 @@ func (s *shelf) match(key string, v require.Values) bitset.Set {
 }
 
 // filter returns the items of from that satisfy every machine label of q.
-func (s *shelf) filter(from bitset.Set, q require.Set) bitset.Set {
+func (s *offeringIndex) filter(from bitset.Set, q require.Set) bitset.Set {
 	out := from
 	for _, k := range q.Keys() {
 		if s.machine(k) {

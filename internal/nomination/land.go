@@ -1,10 +1,10 @@
-// Package land answers: which new nodes may take pods now, and which pods are told of them?
+// Package nomination answers: which new nodes may take pods now, and which pods are told of them?
 //
 // The nodes of one plan do not come at the same moment, and kube-scheduler fills each with whatever waits. Decide looks at
 // what was planned for the machines on their way and says, for each node that is there, which pods should be told of it
 // (status.nominatedNodeName), and how long its opening should wait for the others. It is pure: it tells nobody and opens nothing, does
 // not make plans (place) and does not judge whether a node is in order (lifecycle).
-package land
+package nomination
 
 import (
 	"cmp"

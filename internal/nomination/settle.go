@@ -1,4 +1,4 @@
-package land
+package nomination
 
 import (
 	"hash/fnv"

@@ -18,31 +18,31 @@ const AnnotationPods = "karpenter.azure.com/planned-pods"
 // maxAnnotation bounds AnnotationPods in bytes; pods beyond it are placed by size like any other.
 const maxAnnotation = 32 << 10
 
-// slot is capacity that is paid for: a node, or a claim that has no node yet.
-type slot struct {
+// existingNode is capacity that is paid for: a node, or a claim that has no node yet.
+type existingNode struct {
 	node, claim string
 	rank        int // 0 initialized node, 1 node on its way, 2 claim
 	free        vec.Vec
 	taints      []model.Taint
 	// labels of a node; for a claim, own and items say what may come.
-	labels  map[string]string
-	own     require.Set
-	shelf   *shelf
-	items   bitset.Set
-	planned []model.PodKey
-	aboard  bitset.Set // daemons that run or may run there, by position in the crew
-	spot    int32      // in topology
+	labels    map[string]string
+	own       require.Set
+	offerings *offeringIndex
+	items     bitset.Set
+	planned   []model.PodKey
+	aboard    bitset.Set // daemons that run or may run there, by position in the daemons
+	spot      int32      // in topology
 	// volumes are how many pods use each that is attached to the node, by ID; attach holds its bounds.
 	volumes map[string]int
 	attach  map[string]int64
 }
 
-// newSlots lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name. The world has an index.
-func newSlots(w model.World, crew crew, d dims) []*slot {
+// newExisting lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name. The world has an index.
+func newExisting(w model.World, crew daemons, d dims) []*existingNode {
 	volumes, drivers := attached(w, d)
 	ground := groundOf(&w, crew)
-	out := make([]*slot, 0, len(w.Nodes))
-	flat := make([]slot, len(w.Nodes))
+	out := make([]*existingNode, 0, len(w.Nodes))
+	flat := make([]existingNode, len(w.Nodes))
 	for i := range w.Nodes {
 		m, n := ground.slots[i], &w.Nodes[i]
 		if m == nil {
@@ -51,7 +51,7 @@ func newSlots(w model.World, crew crew, d dims) []*slot {
 		there := w.Index.On(n.Name)
 		free := m.alloc.Sub(there.Used).Sub(floor(m.overhead.Sub(there.Daemons)))
 		s := &flat[i]
-		*s = m.slot
+		*s = m.existingNode
 		s.free, s.volumes = d.machine(free, n.AttachLimits), volumes[n.Name]
 		d.detach(s.free, s.volumes, drivers)
 		out = append(out, s)
@@ -66,7 +66,7 @@ func newSlots(w model.World, crew crew, d dims) []*slot {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *slot) int {
+	slices.SortStableFunc(out, func(a, b *existingNode) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.node, b.node), strings.Compare(a.claim, b.claim))
 	})
 	return out
@@ -81,7 +81,7 @@ type ground struct {
 }
 
 // groundOf works it out once for the same nodes, claims and daemons.
-func groundOf(w *model.World, crew crew) *ground {
+func groundOf(w *model.World, crew daemons) *ground {
 	type key struct {
 		first *model.Daemon
 		n     int
@@ -156,16 +156,16 @@ func floor(r model.Resources) model.Resources {
 }
 
 type measured struct {
-	slot
+	existingNode
 	alloc, overhead model.Resources
 }
 
-// nodeSlot returns the node as a slot, or nil when it is on its way out or not fit for use.
-func nodeSlot(n model.Node, c *model.Claim, crew crew) *measured {
+// nodeSlot returns the node as an existing node, or nil when it is on its way out or not fit for use.
+func nodeSlot(n model.Node, c *model.Claim, crew daemons) *measured {
 	if n.Deleting() || n.Cordoned || n.HasTaint(model.TaintDisrupted) || c != nil && c.Deleting() {
 		return nil
 	}
-	m := &measured{slot: slot{node: n.Name}, alloc: n.Allocatable}
+	m := &measured{existingNode: existingNode{node: n.Name}, alloc: n.Allocatable}
 	labels, taints := n.Labels, n.Taints
 	young := n.Managed() && n.Labels[model.LabelInitialized] != "true" && c != nil && !c.Is(model.Initialized)
 	if young {
@@ -234,7 +234,7 @@ func passing(t model.Taint, startup []model.Taint) bool {
 
 // claimItems returns the offerings that a claim may become: its requirements and known labels hold, its requests fit.
 // Whether they are available now does not matter: the machine may be bought already.
-func claimItems(sh *shelf, c model.Claim) bitset.Set {
+func claimItems(sh *offeringIndex, c model.Claim) bitset.Set {
 	ok := sh.filter(sh.all, require.New(c.Requirements).And(require.Labels(c.Labels)))
 	out := bitset.New(len(sh.items))
 	ok.Each(func(i int) {
@@ -245,9 +245,9 @@ func claimItems(sh *shelf, c model.Claim) bitset.Set {
 	return out
 }
 
-// claimSlot returns a claim in flight as a slot, with the room that it has whatever it becomes; nil when nobody knows.
-func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
-	s := &slot{claim: c.Name, rank: 2, taints: c.Taints, shelf: sh, items: claimItems(sh, c), planned: PlannedPods(c)}
+// claimSlot returns a claim in flight as an existing node, with the room that it has whatever it becomes; nil when nobody knows.
+func claimSlot(c model.Claim, sh *offeringIndex, crew daemons, d dims) *existingNode {
+	s := &existingNode{claim: c.Name, rank: 2, taints: c.Taints, offerings: sh, items: claimItems(sh, c), planned: PlannedPods(c)}
 	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
 	s.aboard = bitset.New(len(crew))
 	if s.items.First() < 0 {
@@ -258,7 +258,7 @@ func claimSlot(c model.Claim, sh *shelf, crew crew, d dims) *slot {
 		return s
 	}
 	var runs []bitset.Set
-	tmp := &seller{shelf: sh, own: s.own}
+	tmp := &nodePool{offerings: sh, own: s.own}
 	for k := range crew {
 		runs = append(runs, crew[k].among(tmp, s.items, c.Taints))
 		if runs[k].First() >= 0 {
@@ -314,8 +314,8 @@ func Planned(w *model.World, of func(*model.Claim) bool) map[model.PodKey]bool {
 // Staying reports whether nobody deletes the claim.
 func Staying(c *model.Claim) bool { return !c.Deleting() }
 
-// takes reports whether pods of the form may run on the slot, size aside.
-func (s *slot) takes(g *form) bool {
+// takes reports whether pods of the form may run on the existing node, size aside.
+func (s *existingNode) takes(g *nodeConstraint) bool {
 	if !g.tolerates(s.taints) {
 		return false
 	}
@@ -326,12 +326,12 @@ func (s *slot) takes(g *form) bool {
 }
 
 // sure reports whether a claim's node will satisfy t whatever the claim becomes.
-func (s *slot) sure(t require.Set) bool {
+func (s *existingNode) sure(t require.Set) bool {
 	for _, k := range t.Keys() {
 		want, _ := t.Get(k)
 		have, defined := s.own.Get(k)
-		if s.shelf.machine(k) && !s.shelf.either[k] {
-			if !s.items.Within(s.shelf.match(k, want)) || s.items.First() < 0 && !defined {
+		if s.offerings.machine(k) && !s.offerings.either[k] {
+			if !s.items.Within(s.offerings.match(k, want)) || s.items.First() < 0 && !defined {
 				return false
 			}
 			if s.items.First() >= 0 {
@@ -352,7 +352,7 @@ func (s *slot) sure(t require.Set) bool {
 }
 
 // could reports whether a claim's node may satisfy t.
-func (s *slot) could(t require.Set) bool {
+func (s *existingNode) could(t require.Set) bool {
 	items := s.items
 	for _, k := range t.Keys() {
 		want, _ := t.Get(k)
@@ -363,8 +363,8 @@ func (s *slot) could(t require.Set) bool {
 			if listed {
 				return false // names that are known belong to others
 			}
-		case s.shelf.machine(k) && s.items.First() >= 0:
-			items = items.And(s.shelf.match(k, want))
+		case s.offerings.machine(k) && s.items.First() >= 0:
+			items = items.And(s.offerings.match(k, want))
 		case defined && !have.Meets(want), !defined && !want.AllowsAbsent():
 			return false
 		}

@@ -8,13 +8,13 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Preferences says what wishes are worth (Input.Preferences).
+// Preferences says what preferences are worth (Input.Preferences).
 type Preferences string
 
-// The ways to treat wishes: preferred node affinity, preferred pod affinity and anti-affinity, spread that is not required
+// The ways to treat preferences: preferred node affinity, preferred pod affinity and anti-affinity, spread that is not required
 // (ScheduleAnyway), and taints that only discourage (PreferNoSchedule).
 const (
-	// Respect grants wishes where they cost nothing, or no more than they are worth: a wish of weight 100 is worth 5 % of its pod's
+	// Respect grants preferences where they cost nothing, or no more than they are worth: a preference of weight 100 is worth 5 % of its pod's
 	// share of the price of all that is bought, others in proportion; to keep off a taint that discourages has weight 50, whatever the pool's
 	// weight is. It never leaves a pod over that could have a place without.
 	Respect Preferences = "Respect"
@@ -22,15 +22,15 @@ const (
 	Ignore Preferences = "Ignore"
 )
 
-// wishPercent of a pod's share of the price is what its wishes may cost at most. heavy is the weight of wishes that have none.
+// wishPercent of a pod's share of the price is what its preferences may cost at most. heavy is the weight of preferences that have none.
 const (
 	wishPercent = 5
 	heavy       = 100
 	light       = 50 // of taints that only discourage
 )
 
-// wish is one wish of a group, as the rule that it would be if it were required. Exactly one of the pointers is set, or picky.
-type wish struct {
+// preference is one preference of a group, as the rule that it would be if it were required. Exactly one of the pointers is set, or picky.
+type preference struct {
 	weight int32
 	node   *require.Set
 	spread *spreadRule
@@ -39,8 +39,8 @@ type wish struct {
 	picky  bool
 }
 
-// wished reports whether any of the pods has a wish that could matter.
-func wished(w model.World, pods []*model.Pod) bool {
+// anyPrefers reports whether any of the pods has a preference that could matter.
+func anyPrefers(w model.World, pods []*model.Pod) bool {
 	soft := func(list []model.Taint) bool {
 		return slices.ContainsFunc(list, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
 	}
@@ -53,54 +53,54 @@ func wished(w model.World, pods []*model.Pod) bool {
 	})
 }
 
-// wishesOf interns what the group wishes, heaviest first.
-func (d *decision) wishesOf(g *group, p *model.Pod, soft func(c model.Spread) spreadRule) {
+// preferencesOf interns what the group preferences, heaviest first.
+func (d *decision) preferencesOf(g *podClass, p *model.Pod, soft func(c model.Spread) spreadRule) {
 	t := d.topo
 	for _, c := range p.Spread {
 		if !c.Hard {
 			r := soft(c)
-			g.wish = append(g.wish, wish{weight: heavy, spread: &r})
+			g.preferences = append(g.preferences, preference{weight: heavy, spread: &r})
 		}
 	}
 	for _, x := range p.Prefers {
-		w := wish{weight: x.Weight}
+		w := preference{weight: x.Weight}
 		switch {
 		case x.Pod == nil:
 			s := require.New(x.Node)
 			w.node = &s
 		case x.Anti:
-			w.avoid = t.intern(t.key(x.Pod.Key), []picker{pickerOf(*x.Pod)}, "pods")
+			w.avoid = t.intern(t.key(x.Pod.Key), []podSelector{podSelectorOf(*x.Pod)}, "pods")
 			w.avoid.used = true
 		default:
-			w.toward = t.intern(t.key(x.Pod.Key), []picker{pickerOf(*x.Pod)}, "near")
+			w.toward = t.intern(t.key(x.Pod.Key), []podSelector{podSelectorOf(*x.Pod)}, "near")
 			w.toward.used, w.toward.near = true, true
 		}
-		g.wish = append(g.wish, w)
+		g.preferences = append(g.preferences, w)
 	}
-	g.wish = append(g.wish, wish{weight: light, picky: true})
-	slices.SortStableFunc(g.wish, func(a, b wish) int { return cmp.Compare(b.weight, a.weight) })
+	g.preferences = append(g.preferences, preference{weight: light, picky: true})
+	slices.SortStableFunc(g.preferences, func(a, b preference) int { return cmp.Compare(b.weight, a.weight) })
 }
 
-// level is a group's form and ties with some of its wishes granted.
+// level is a group's form and ties with some of its preferences granted.
 type level struct {
-	form  *form
+	form  *nodeConstraint
 	rules rules
 }
 
-// levels lists what the group asks for, from all wishes granted to none: each level gives up the lightest that is left.
-func (d *decision) levels(g *group) []level {
-	if len(g.wish) == 0 {
+// levels lists what the group asks for, from all preferences granted to none: each level gives up the lightest that is left.
+func (d *decision) levels(g *podClass) []level {
+	if len(g.preferences) == 0 {
 		return nil
 	}
 	var out []level
-	for n := len(g.wish); n > 0; n-- {
-		l := level{form: g.form, rules: g.rules}
+	for n := len(g.preferences); n > 0; n-- {
+		l := level{form: g.constraint, rules: g.rules}
 		l.rules.spread, l.rules.host, l.rules.keys = slices.Clone(g.spread), nil, nil
-		for i := range g.wish[:n] {
-			w := &g.wish[i]
+		for i := range g.preferences[:n] {
+			w := &g.preferences[i]
 			switch {
 			case w.node != nil:
-				if f := d.forms.wish(l.form, *w.node); f != nil && d.possible(f, g) {
+				if f := d.constraints.wish(l.form, *w.node); f != nil && d.possible(f, g) {
 					l.form = f
 				}
 			case w.spread != nil:
@@ -110,7 +110,7 @@ func (d *decision) levels(g *group) []level {
 			case w.toward != nil:
 				l.rules.toward = append(l.rules.toward, w.toward)
 			case w.picky:
-				f := d.forms.getPicky(l.form)
+				f := d.constraints.getPicky(l.form)
 				if d.possible(f, g) {
 					l.form = f
 				}
@@ -119,13 +119,13 @@ func (d *decision) levels(g *group) []level {
 		d.relate(&l.rules, g.ports)
 		out = append(out, l)
 	}
-	return append(out, level{form: g.form, rules: g.rules})
+	return append(out, level{form: g.constraint, rules: g.rules})
 }
 
 // possible reports whether anything is there or on sale that suits the form and holds one pod of the group.
-func (d *decision) possible(f *form, g *group) bool {
-	for _, i := range d.slotsOf(f) {
-		if d.slots[i].holds(g, 1) > 0 {
+func (d *decision) possible(f *nodeConstraint, g *podClass) bool {
+	for _, i := range d.existingFor(f) {
+		if d.existing[i].holds(g, 1) > 0 {
 			return true
 		}
 	}
@@ -133,9 +133,9 @@ func (d *decision) possible(f *form, g *group) bool {
 }
 
 // sold reports whether anything is on sale that suits the form and holds one pod of the group.
-func (d *decision) sold(f *form, g *group) bool {
-	for _, s := range d.sellers {
-		ok := d.lotOf(s, f).ok
+func (d *decision) sold(f *nodeConstraint, g *podClass) bool {
+	for _, s := range d.pools {
+		ok := d.allowedOf(s, f).ok
 		for i := ok.First(); i >= 0; i = ok.Next(i + 1) {
 			if s.room[i].Covers(g.size) {
 				return true
@@ -146,7 +146,7 @@ func (d *decision) sold(f *form, g *group) bool {
 }
 
 // wish narrows a form to machines that have what is wished for; nil when none of its alternatives can.
-func (fs *forms) wish(f *form, s require.Set) *form {
+func (fs *constraints) wish(f *nodeConstraint, s require.Set) *nodeConstraint {
 	var terms []require.Set
 	for _, t := range f.terms {
 		if t = t.And(s); t.Impossible() == "" {
@@ -159,16 +159,16 @@ func (fs *forms) wish(f *form, s require.Set) *form {
 	return fs.like(f, terms)
 }
 
-// worthIt reports whether granting wishes is worth what it costs beside the plan without.
+// worthIt reports whether granting preferences is worth what it costs beside the plan without.
 func (d *decision) worthIt(plain *decision) bool {
-	if c := d.comparePlaces(plain); c != 0 || d.plan.Cut && !plain.plan.Cut {
+	if c := d.comparePlaces(plain); c != 0 || d.plan.BudgetExceeded && !plain.plan.BudgetExceeded {
 		return c < 0 // more pods have a place, however that came
 	}
 	pods, weight, soft := 0, int64(0), d.discouraging()
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		pods += len(g.pods)
 		most := int32(0)
-		for _, w := range g.wish {
+		for _, w := range g.preferences {
 			if _, minds := discouraging(soft, g.tolerations); minds || !w.picky {
 				most = max(most, w.weight)
 			}
@@ -189,10 +189,10 @@ func (d *decision) discouraging() []model.Taint {
 			}
 		}
 	}
-	for _, s := range d.sellers {
+	for _, s := range d.pools {
 		note(s.pool.Taints)
 	}
-	for _, s := range d.slots {
+	for _, s := range d.existing {
 		note(s.taints)
 	}
 	return out
@@ -203,8 +203,8 @@ func (d *decision) discouraging() []model.Taint {
 func (d *decision) putUp() bool {
 	any := false
 	for _, x := range d.buying {
-		if x.waiting() > 0 && x.form.picky {
-			x.form, any = d.forms.plain(x.form), true
+		if x.waiting() > 0 && x.constraint.picky {
+			x.constraint, any = d.constraints.plain(x.constraint), true
 		}
 	}
 	return any

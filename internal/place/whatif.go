@@ -12,7 +12,7 @@ import (
 // Picture is a world arranged for many questions of one kind: what if these nodes were not there? Building one costs about as much as
 // Decide on all pods; a question costs about as much as the pods on the nodes, whatever the size of the cluster. Everything that a
 // question changes is taken back before it is answered. It is not safe for use by several goroutines at once: give each its own.
-type Picture struct {
+type WhatIf struct {
 	d      *decision
 	on     map[string][]standing
 	slotOf map[string]int32
@@ -20,7 +20,7 @@ type Picture struct {
 
 // standing is pods of one group on one node.
 type standing struct {
-	g    *group
+	g    *podClass
 	pods []*model.Pod
 }
 
@@ -28,14 +28,14 @@ type standing struct {
 type Answer struct {
 	// Fits are pods that fit on capacity that is paid for, Buy the machines to buy for the others, Left the pods without place.
 	Fits []Nomination
-	Buy  []Purchase
+	Buy  []NewClaim
 	Left []model.PodKey
-	// Price is the sum over Buy of each purchase's cheapest option.
+	// Price is the sum over Buy of each new claim's cheapest option.
 	Price model.Price
 }
 
 // NewPicture arranges the world. Input.Pods is not looked at: pods that wait are expected to be placed by Decide.
-func NewPicture(in Input) *Picture {
+func NewWhatIf(in Input) *WhatIf {
 	in.World = in.World.Indexed()
 	d := &decision{in: in, standing: true}
 	var pods []*model.Pod
@@ -44,14 +44,14 @@ func NewPicture(in Input) *Picture {
 			pods = append(pods, p)
 		}
 	}
-	p := &Picture{d: d, on: map[string][]standing{}, slotOf: map[string]int32{}}
+	p := &WhatIf{d: d, on: map[string][]standing{}, slotOf: map[string]int32{}}
 	d.arrange(pods)
-	for i, s := range d.slots {
+	for i, s := range d.existing {
 		if s.node != "" {
 			p.slotOf[s.node] = int32(i)
 		}
 	}
-	for _, g := range d.groups {
+	for _, g := range d.classes {
 		at := map[string]int{}
 		for _, pod := range g.pods {
 			list := p.on[pod.Node]
@@ -71,21 +71,21 @@ func NewPicture(in Input) *Picture {
 // Without answers what happens when the nodes go, all at once. Like a decision the answer is proven pod by pod before it is given: who could not be
 // bound is left. Pods that nothing places (daemons, pods that leave already) are
 // not asked about. The limits of pools count the nodes as long as they are there.
-func (p *Picture) Without(nodes ...string) Answer {
+func (p *WhatIf) Without(nodes ...string) Answer {
 	d := p.d
 	d.undo = &undo{d: d}
 	d.plan, d.bundles, d.seats, d.made, d.over, d.gone = Plan{}, nil, nil, nil, nil, nil
 	d.found = finder{}
 	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.work, d.allowed = 0, d.in.limit()
-	all, supply := d.groups, maps.Clone(d.supply)
+	all, supply := d.classes, maps.Clone(d.supply)
 	defer func() {
 		d.supply = supply
 		d.undo.rollback()
-		d.groups, d.undo, d.buying = all, nil, nil
+		d.classes, d.undo, d.buying = all, nil, nil
 	}()
-	d.groups = p.take(nodes)
-	for _, s := range d.sellers {
+	d.classes = p.take(nodes)
+	for _, s := range d.pools {
 		if len(s.left) > 0 {
 			left := s.left
 			defer func() { s.left = left }()
@@ -103,9 +103,9 @@ func (p *Picture) Without(nodes ...string) Answer {
 	d.allowed = d.work + d.in.limit() // for proving
 	d.stuck = d.prove()
 	d.retract()
-	out := Answer{Fits: d.plan.Fits, Buy: d.plan.Buy, Price: d.plan.Price}
+	out := Answer{Fits: d.plan.Existing, Buy: d.plan.NewClaims, Price: d.plan.Price}
 	slices.SortFunc(out.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
-	for _, g := range append(slices.Clone(d.groups), d.buying...) {
+	for _, g := range append(slices.Clone(d.classes), d.buying...) {
 		for _, pod := range g.pods[g.next+g.asked:] {
 			out.Left = append(out.Left, pod.Key())
 		}
@@ -118,13 +118,13 @@ func (p *Picture) Without(nodes ...string) Answer {
 }
 
 // take closes the nodes and takes their pods off, as groups to be seated.
-func (p *Picture) take(nodes []string) []*group {
+func (p *WhatIf) take(nodes []string) []*podClass {
 	d := p.d
-	byGroup := map[*group]*group{}
-	var out []*group
+	byGroup := map[*podClass]*podClass{}
+	var out []*podClass
 	for _, name := range nodes {
 		if slot, ok := p.slotOf[name]; ok {
-			s := d.slots[slot]
+			s := d.existing[slot]
 			d.undo.free(slot, s.free)
 			for i := range s.free {
 				s.free[i] = -1
@@ -160,7 +160,7 @@ func (p *Picture) take(nodes []string) []*group {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *group) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(out, func(a, b *podClass) int { return cmp.Compare(a.rank, b.rank) })
 	return out
 }
 
@@ -188,7 +188,7 @@ type oldFree struct {
 }
 
 type oldCount struct {
-	t      *tally
+	t      *counter
 	dom, n int32
 }
 
@@ -205,7 +205,7 @@ func (u *undo) free(slot int32, free vec.Vec) {
 	}
 }
 
-// mounted notes that n pods more use a volume on a slot.
+// mounted notes that n pods more use a volume on an existing node.
 func (u *undo) mounted(slot int32, id string, n int) {
 	if u != nil {
 		u.mounts = append(u.mounts, oldMount{slot, id, n})
@@ -213,7 +213,7 @@ func (u *undo) mounted(slot int32, id string, n int) {
 }
 
 // add counts n pods in a domain.
-func (u *undo) add(t *tally, dom, n int32) {
+func (u *undo) add(t *counter, dom, n int32) {
 	t.add(dom, n)
 	if u != nil {
 		u.counts = append(u.counts, oldCount{t, dom, n})
@@ -240,11 +240,11 @@ func (u *undo) rewind() {
 
 func (u *undo) rollback() {
 	for _, f := range slices.Backward(u.frees) {
-		copy(u.d.slots[f.slot].free, f.free)
+		copy(u.d.existing[f.slot].free, f.free)
 		u.d.rooms.set(int(f.slot), f.free)
 	}
 	for _, m := range u.mounts {
-		u.d.slots[m.slot].volumes[m.id] -= m.n
+		u.d.existing[m.slot].volumes[m.id] -= m.n
 	}
 	for _, c := range slices.Backward(u.counts) {
 		c.t.add(c.dom, -c.n)

@@ -19,7 +19,7 @@ import (
 // TestQuestionsLeaveNoTrace asks about every node, and again: the answers are the same, and so is one from a fresh picture.
 func TestQuestionsLeaveNoTrace(t *testing.T) {
 	w := workload.Cluster(40, 900, true, 5)
-	p := place.NewPicture(place.Input{World: w})
+	p := place.NewWhatIf(place.Input{World: w})
 	first := map[string]place.Answer{}
 	for _, n := range w.Nodes {
 		first[n.Name] = p.Without(n.Name)
@@ -29,7 +29,7 @@ func TestQuestionsLeaveNoTrace(t *testing.T) {
 			t.Fatalf("%s: asked again: %s", n.Name, d)
 		}
 		if i%8 == 0 {
-			if d := cmp.Diff(first[n.Name], place.NewPicture(place.Input{World: w}).Without(n.Name)); d != "" {
+			if d := cmp.Diff(first[n.Name], place.NewWhatIf(place.Input{World: w}).Without(n.Name)); d != "" {
 				t.Fatalf("%s: asked a fresh picture: %s", n.Name, d)
 			}
 		}
@@ -51,7 +51,7 @@ pod b cpu=4 node=n2
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := place.NewPicture(place.Input{World: w})
+	p := place.NewWhatIf(place.Input{World: w})
 	for range 2 {
 		if a := p.Without("n1"); len(a.Buy) != 1 || a.Buy[0].Options[0].Key.Type != "D4" || len(a.Buy[0].Options) != 2 || len(a.Left) > 0 {
 			t.Errorf("without n1: %+v", a)
@@ -68,7 +68,7 @@ pod b cpu=4 node=n2
 // TestAnswersMentionEveryPod compares an answer with the pods that have to go.
 func TestAnswersMentionEveryPod(t *testing.T) {
 	w := workload.Cluster(40, 2000, true, 6)
-	p := place.NewPicture(place.Input{World: w})
+	p := place.NewWhatIf(place.Input{World: w})
 	bought := 0
 	for i := 0; i+1 < len(w.Nodes); i += 2 {
 		a := p.Without(w.Nodes[i].Name, w.Nodes[i+1].Name)
@@ -114,7 +114,7 @@ func BenchmarkWithout(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			p := place.NewPicture(place.Input{World: w})
+			p := place.NewWhatIf(place.Input{World: w})
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			i := 0
@@ -134,7 +134,7 @@ func TestAnswersPassTheAudit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, text := drawWorld(t)
 		w = carriedOut(w, place.Decide(place.Input{World: w}))
-		p := place.NewPicture(place.Input{World: w})
+		p := place.NewWhatIf(place.Input{World: w})
 		for i, n := range w.Nodes {
 			gone := []string{n.Name}
 			if i%2 == 1 {
@@ -142,12 +142,12 @@ func TestAnswersPassTheAudit(t *testing.T) {
 			}
 			a := p.Without(gone...)
 			asked, moved, left = asked+1, moved+len(a.Fits), left+len(a.Left)
-			plan := place.Plan{Fits: a.Fits, Buy: a.Buy, Price: a.Price}
+			plan := place.Plan{Existing: a.Fits, NewClaims: a.Buy, Price: a.Price}
 			for _, b := range a.Buy {
 				moved += len(b.Pods)
 			}
 			for _, k := range a.Left {
-				plan.Left = append(plan.Left, place.Leftover{Pod: k, Why: model.WhyNoOfferings})
+				plan.Unscheduled = append(plan.Unscheduled, place.Unscheduled{Pod: k, Why: model.WhyNoOfferings})
 			}
 			if f := audit.Check(bereft(w, gone), plan); len(f) > 0 {
 				t.Fatalf("without %v: %v\nworld:\n%s\ncarried out:\n%s\nanswer:\n%s", gone, f, text, worldtext.Print(w), plan)
@@ -163,10 +163,10 @@ func TestAnswersPassTheAudit(t *testing.T) {
 // leaves are gone.
 func carriedOut(w model.World, p place.Plan) model.World {
 	at := map[model.PodKey]string{}
-	for _, f := range p.Fits {
+	for _, f := range p.Existing {
 		at[f.Pod] = f.Node // in flight when there is none: such pods are gone too
 	}
-	for i, b := range p.Buy {
+	for i, b := range p.NewClaims {
 		pool := w.Pools[slices.IndexFunc(w.Pools, func(x model.Pool) bool { return x.Name == b.Pool })]
 		c := place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0))
 		typ, _ := w.Catalogs[pool.Class].Type(b.Options[0].Key.Type)

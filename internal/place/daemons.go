@@ -10,8 +10,8 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// crew is the daemons of the cluster, by name. What they ask of machines is worked out once.
-type crew []daemon
+// daemons is the daemons of the cluster, by name. What they ask of machines is worked out once.
+type daemons []daemon
 
 // daemon is one of them: the pod that it puts onto every machine that suits it.
 type daemon struct {
@@ -41,8 +41,8 @@ func unmet(sets []require.Set, labels map[string]string) []require.Set {
 	return out
 }
 
-func newCrew(list []model.Daemon) crew {
-	out := make(crew, 0, len(list))
+func newDaemons(list []model.Daemon) daemons {
+	out := make(daemons, 0, len(list))
 	for i := range list {
 		p := &list[i].Pod
 		ts, _, _ := terms(&model.Pod{NodeSelector: p.NodeSelector, Affinity: p.Affinity})
@@ -55,7 +55,7 @@ func newCrew(list []model.Daemon) crew {
 }
 
 // pods lists the daemons' pods.
-func (c crew) pods() []*model.Pod {
+func (c daemons) pods() []*model.Pod {
 	out := make([]*model.Pod, len(c))
 	for i := range c {
 		out[i] = c[i].pod
@@ -73,15 +73,15 @@ func (m *daemon) on(labels map[string]string, taints []model.Taint, joining bool
 	return !bad && anyAllows(asks, labels)
 }
 
-// among returns the offerings on which it runs, of machines of the seller with these taints. Where a label is still open it is
+// among returns the offerings on which it runs, of machines of the pool with these taints. Where a label is still open it is
 // counted, so that room is never too large.
-func (m *daemon) among(s *seller, from bitset.Set, taints []model.Taint) bitset.Set {
-	out := bitset.New(len(s.shelf.items))
+func (m *daemon) among(s *nodePool, from bitset.Set, taints []model.Taint) bitset.Set {
+	out := bitset.New(len(s.offerings.items))
 	if _, bad := model.Untolerated(taints, m.pod.Tolerations); bad {
 		return out
 	}
 	s.suiting(from, m.joined).Each(func(i int) {
-		if canHold(s.shelf.items[i].t, m.pod.Requests) {
+		if canHold(s.offerings.items[i].t, m.pod.Requests) {
 			out.Add(i)
 		}
 	})
@@ -93,35 +93,35 @@ func canHold(t *model.InstanceType, r model.Resources) bool {
 	return model.Resources{Extended: r.Extended}.FitsIn(t.Allocatable)
 }
 
-// shun is a daemon next to which some pods cannot be, and why.
-type shun struct {
-	daemon int // position in the crew
+// daemonConflict is a daemon next to which some pods cannot be, and why.
+type daemonConflict struct {
+	daemon int // position in the daemons
 	why    model.Why
 	key    string // the topology key that they would share; a machine without it is no problem
 }
 
 // shunned lists the daemons that keep the pod off new machines: they take its ports, or one of them refuses the other, or they
 // leave no room in its spread over hosts.
-func (d *decision) shunned(p *model.Pod) []shun {
-	var out []shun
-	for i := range d.crew {
-		m := &d.crew[i]
+func (d *decision) shunned(p *model.Pod) []daemonConflict {
+	var out []daemonConflict
+	for i := range d.daemons {
+		m := &d.daemons[i]
 		if clash(p.HostPorts, m.pod.HostPorts) {
-			out = append(out, shun{i, model.WhyHostPorts, model.LabelHostname})
+			out = append(out, daemonConflict{i, model.WhyHostPorts, model.LabelHostname})
 		}
 		for _, x := range p.PodAntiAffinity {
-			if d.topo.picks(pickerOf(x), m.namespace, m.pod.Labels) {
-				out = append(out, shun{i, model.WhyPodAffinity, require.Key(x.Key)})
+			if d.topo.picks(podSelectorOf(x), m.namespace, m.pod.Labels) {
+				out = append(out, daemonConflict{i, model.WhyPodAffinity, require.Key(x.Key)})
 			}
 		}
 		for _, x := range m.pod.PodAntiAffinity {
-			if d.topo.picks(pickerOf(x), p.Namespace, p.Labels) {
-				out = append(out, shun{i, model.WhyPodAffinity, require.Key(x.Key)})
+			if d.topo.picks(podSelectorOf(x), p.Namespace, p.Labels) {
+				out = append(out, daemonConflict{i, model.WhyPodAffinity, require.Key(x.Key)})
 			}
 		}
 		for _, c := range p.Spread {
 			if c.Hard && require.Key(c.Key) == model.LabelHostname && m.countsFor(p, c) && d.crowded(p, c) {
-				out = append(out, shun{i, model.WhyTopologySpread, model.LabelHostname})
+				out = append(out, daemonConflict{i, model.WhyTopologySpread, model.LabelHostname})
 			}
 		}
 	}
@@ -136,8 +136,8 @@ func (m *daemon) countsFor(p *model.Pod, c model.Spread) bool {
 // counted says how many daemons count for a spread constraint of the pod.
 func (d *decision) counted(p *model.Pod, c model.Spread) int32 {
 	n := int32(0)
-	for i := range d.crew {
-		if d.crew[i].countsFor(p, c) {
+	for i := range d.daemons {
+		if d.daemons[i].countsFor(p, c) {
 			n++
 		}
 	}
@@ -154,8 +154,8 @@ func (d *decision) crowded(p *model.Pod, c model.Spread) bool {
 }
 
 // without returns the offerings on which none of the daemons runs that the pods cannot be with.
-func (s *seller) without(shuns []shun) bitset.Set {
-	out := s.shelf.all
+func (s *nodePool) without(shuns []daemonConflict) bitset.Set {
+	out := s.offerings.all
 	for _, x := range shuns {
 		out = out.Minus(s.beside(x))
 	}
@@ -163,9 +163,9 @@ func (s *seller) without(shuns []shun) bitset.Set {
 }
 
 // beside returns the offerings on which the pods would meet the daemon.
-func (s *seller) beside(x shun) bitset.Set {
+func (s *nodePool) beside(x daemonConflict) bitset.Set {
 	on := s.runs[x.daemon]
-	c := s.shelf.keys[x.key]
+	c := s.offerings.keys[x.key]
 	switch {
 	case x.key == model.LabelHostname || on.First() < 0:
 		return on
@@ -173,26 +173,26 @@ func (s *seller) beside(x shun) bitset.Set {
 		return on.Minus(c.absent)
 	}
 	if _, defined := s.own.Get(x.key); !defined {
-		return bitset.New(len(s.shelf.items))
+		return bitset.New(len(s.offerings.items))
 	}
 	return on
 }
 
-// coming lists, per slot that is on its way, the daemons that will run there and do not yet. One that only may run, because the
+// coming lists, per existing node that is on its way, the daemons that will run there and do not yet. One that only may run, because the
 // machine is not known yet, is taken to come.
-func (d *decision) coming() map[*slot][]*daemon {
-	young := map[string]*slot{}
-	out := map[*slot][]*daemon{}
-	for _, s := range d.slots {
+func (d *decision) coming() map[*existingNode][]*daemon {
+	young := map[string]*existingNode{}
+	out := map[*existingNode][]*daemon{}
+	for _, s := range d.existing {
 		if s.rank == 0 {
 			continue
 		}
 		if s.node != "" {
 			young[s.node] = s
 		}
-		for i := range d.crew {
+		for i := range d.daemons {
 			if s.aboard.Has(i) {
-				out[s] = append(out[s], &d.crew[i])
+				out[s] = append(out[s], &d.daemons[i])
 			}
 		}
 	}
@@ -224,20 +224,20 @@ func (m *daemon) made(p *model.Pod) bool {
 }
 
 // internCrew interns what daemons to come refuse.
-func (d *decision) internCrew(coming map[*slot][]*daemon) {
+func (d *decision) internCrew(coming map[*existingNode][]*daemon) {
 	t := d.topo
-	for _, s := range d.slots {
+	for _, s := range d.existing {
 		for _, m := range coming[s] {
 			for _, x := range m.pod.PodAntiAffinity {
-				t.intern(t.key(x.Key), []picker{pickerOf(x)}, "pods").owners.add(t.spots[s.spot].doms[t.key(x.Key)], 1)
+				t.intern(t.key(x.Key), []podSelector{podSelectorOf(x)}, "pods").owners.add(t.spots[s.spot].doms[t.key(x.Key)], 1)
 			}
 		}
 	}
 }
 
 // countCrew counts daemons to come as if they ran.
-func (d *decision) countCrew(coming map[*slot][]*daemon) {
-	for _, s := range d.slots {
+func (d *decision) countCrew(coming map[*existingNode][]*daemon) {
+	for _, s := range d.existing {
 		at := d.topo.spots[s.spot]
 		for _, m := range coming[s] {
 			for _, x := range d.topo.matching(m.namespace, m.pod.Labels) {
