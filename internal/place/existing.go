@@ -32,9 +32,8 @@ type existingNode struct {
 	planned   []model.PodKey
 	aboard    bitset.Set // daemons that run or may run there, by position in the daemons
 	spot      int32      // in topology
-	// volumes are how many pods use each that is attached to the node, by ID; attach holds its bounds.
+	// volumes are how many pods use each that is attached to the node, by ID.
 	volumes map[string]int
-	attach  map[string]int64
 }
 
 // newExisting lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name. The world has an index.

@@ -140,16 +140,6 @@ func (p *Packer) bearable(loads []Load, g int) int {
 	return best
 }
 
-// spend takes n steps and reports whether there were any left.
-func (p *Packer) spend(n int) bool {
-	p.Steps -= n
-	if p.Steps < 0 {
-		p.Cut = true
-		return false
-	}
-	return true
-}
-
 // Bounds of the portfolio, in steps. Each part of the search gets a little whatever the size of the input and a little per pod, so
 // that few pods are looked at thoroughly and many in a time that grows as they do.
 const (
