@@ -98,7 +98,8 @@ func (r *master) settle(budget int) {
 		if !found || r.q.work > budget {
 			return
 		}
-		if r.enter(in); step%50 == 49 {
+		r.enter(in)
+		if step%50 == 49 {
 			r.reprice() // small errors do not add up
 		}
 	}

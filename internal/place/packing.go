@@ -176,7 +176,8 @@ func setAside(p *portfolio.Packer, want []int, groups []*podClass, most vec.Vec)
 			x := c
 			x.Takes = bitset.New(2 * kinds)
 			c.Takes.Each(func(k int) {
-				if x.Takes.Add(k); aside {
+				x.Takes.Add(k)
+				if aside {
 					x.Takes.Add(k + kinds)
 				}
 			})

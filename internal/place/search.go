@@ -127,7 +127,8 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 			}
 			*tries--
 			o := &decision{in: d.in, granted: d.granted, choices: x.choices}
-			if o.run(pods); o.cheaper(d) {
+			o.run(pods)
+			if o.cheaper(d) {
 				return o.tell(d, string(s.name)+": "+x.what), true
 			}
 		}

@@ -150,7 +150,8 @@ func (s *nodePool) varied(from bitset.Set, need vec.Vec) bool {
 		if need != nil && !s.room[i].Covers(need) {
 			continue
 		}
-		if t.add(i); t.full() {
+		t.add(i)
+		if t.full() {
 			return true
 		}
 	}

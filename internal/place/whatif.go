@@ -250,7 +250,8 @@ func (u *undo) rollback() {
 		c.t.add(c.dom, -c.n)
 	}
 	for _, l := range slices.Backward(u.lims) {
-		if delete(l.x.lim, l.dom); l.had {
+		delete(l.x.lim, l.dom)
+		if l.had {
 			l.x.lim[l.dom] = l.lim
 		}
 	}

@@ -136,7 +136,8 @@ func (w *World) link(p *model.Pod, on bool) {
 	note := func(m map[string]map[model.PodKey]bool, at string) {
 		switch key := p.Key(); {
 		case !on:
-			if delete(m[at], key); len(m[at]) == 0 {
+			delete(m[at], key)
+			if len(m[at]) == 0 {
 				delete(m, at)
 			}
 		case m[at] == nil:

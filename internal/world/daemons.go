@@ -37,7 +37,8 @@ func (c crews) count(p *model.Pod, n int) bool {
 	}
 	was := x.n
 	if x.n += n; x.n == 0 {
-		if delete(c[at], key); len(c[at]) == 0 {
+		delete(c[at], key)
+		if len(c[at]) == 0 {
 			delete(c, at)
 		}
 	}

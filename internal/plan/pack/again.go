@@ -53,7 +53,8 @@ func (p *packer) again(out *Packing, lot lots) {
 		if gain <= 0 { // it cannot be had for less
 			continue
 		}
-		if p.dive(&next); next.Price >= old || missing(next.Left) > 0 {
+		p.dive(&next)
+		if next.Price >= old || missing(next.Left) > 0 {
 			continue
 		}
 		out.Price += next.Price - old

@@ -108,7 +108,8 @@ func (p *packer) trimmed(m *master, out *Packing, order []int) bool {
 			continue
 		}
 		b := &p.bins[slices.IndexFunc(p.bins, func(b bin) bool { return b.at == c.bin })]
-		if p.fill(b, m.worth, out.Left, search{nodesFirst, 0, true}); p.bestValue > p.sum(x.loads, m.worth) {
+		p.fill(b, m.worth, out.Left, search{nodesFirst, 0, true})
+		if p.bestValue > p.sum(x.loads, m.worth) {
 			x.loads = slices.Clone(p.best)
 		}
 		slices.SortFunc(x.loads, func(a, b Load) int { return a.Item - b.Item })

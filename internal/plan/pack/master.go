@@ -292,7 +292,8 @@ func (m *master) less(left []int) {
 	for i, v := range m.x {
 		m.x[i] = max(0, v)
 	}
-	if m.reprice(); !m.covers(left) { // rounding errors added up
+	m.reprice()
+	if !m.covers(left) { // rounding errors added up
 		m.reset(left)
 		m.solve()
 	}

@@ -46,7 +46,8 @@ func (m *master) settle() {
 	ask := make([]float64, len(m.worth))
 	least, above, last := math.Inf(1), p.bound, 0
 	for round := range maxRounds {
-		if m.solve(); p.steps < 0 {
+		m.solve()
+		if p.steps < 0 {
 			return
 		}
 		value := m.value()
@@ -195,7 +196,8 @@ func (p *packer) promising(worth []float64, left []int) []candidate {
 func (m *master) generate(left []int, rounds int) {
 	ask := make([]float64, len(m.worth))
 	for range rounds {
-		if m.solve(); m.p.steps < 0 {
+		m.solve()
+		if m.p.steps < 0 {
 			return
 		}
 		for g := range ask {

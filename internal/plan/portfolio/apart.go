@@ -45,7 +45,8 @@ func (p *Packer) apart(want []int) *Draft {
 		p.Steps -= budget - max(q.Steps, 0)
 		p.Cut = p.Cut || q.Cut
 	}
-	if p.settle(d, want); d.Missed > 0 { // a limit that they share, perhaps: who comes first may take what others need more
+	p.settle(d, want)
+	if d.Missed > 0 { // a limit that they share, perhaps: who comes first may take what others need more
 		if o := p.together(want); o.Better(d) {
 			return o
 		}

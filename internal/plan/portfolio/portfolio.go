@@ -220,7 +220,8 @@ func (p *Packer) ByPriority(best *Draft, want, turn []int) *Draft {
 			}
 		}
 		p.Limits = p.Remaining(nil)
-		if p.topUp(out.Bins, some); slices.Max(some) > 0 {
+		p.topUp(out.Bins, some)
+		if slices.Max(some) > 0 {
 			out.Bins = append(out.Bins, p.Pack(some).Bins...)
 		}
 		p.Limits = limits
