@@ -29,6 +29,7 @@ func (d *decision) packing(tier []*nodePool) (p *portfolio.Packer, choices []cho
 	}
 	if len(groups) > 0 {
 		choices = newChoices(tier, classify(p, groups))
+		p.Arrivals = arrivals(p, groups)
 	}
 	for i := range choices {
 		p.Choices = append(p.Choices, choices[i].Choice)
@@ -50,7 +51,7 @@ func (d *decision) tier(tier []*nodePool) int {
 		best = p.ByPriority(best, want, turns(groups))
 	}
 	d.steps, d.plan.BudgetExceeded = p.Steps, d.plan.BudgetExceeded || p.Cut
-	p.Separate(best, arrivals(p, groups))
+	p.Separate(best)
 	b := &buyer{d: d, pools: d.pools, classes: groups, choices: choices, most: d.most, spare: p.Remaining(best.Bins)}
 	bought, given := b.purchases(best)
 	d.plan.NewClaims = append(d.plan.NewClaims, bought...)

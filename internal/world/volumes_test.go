@@ -40,7 +40,7 @@ func TestWhereAVolumeYetToBeMadeWillBeReached(t *testing.T) {
 			put(w, claim, tc.class, model.Pod{Namespace: "d", Name: "p", VolumeClaims: []string{"data"}})
 			w.Snapshot()
 			put(w, tc.more...)
-			if got := w.Snapshot().Pods[0].Volumes[0].Within; !slices.Equal(got, tc.want) {
+			if got := w.Snapshot().Flat().Pods[0].Volumes[0].Within; !slices.Equal(got, tc.want) {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
 		})

@@ -40,11 +40,11 @@ const (
 // Separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
 // there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
 // order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
-func (p *Packer) Separate(d *Draft, groups []Arrival) {
+func (p *Packer) Separate(d *Draft) {
 	flows, leaders := map[string][]int{}, map[string][]int{} // by zone
 	var keys []string
 	var loose []int
-	for i, g := range groups {
+	for i, g := range p.Arrivals {
 		k := g.Where
 		if g.How == InTurn || g.How == Leading {
 			if flows[k] == nil && leaders[k] == nil {
@@ -70,7 +70,7 @@ func (p *Packer) Separate(d *Draft, groups []Arrival) {
 	slices.SortFunc(loose, largeFirst)
 	x := &exchange{Packer: p, loose: loose, nothing: make(vec.Vec, len(p.Sizes[0]))}
 	for _, b := range d.Bins {
-		y := crate{choice: b.Choice, n: make([]int, len(groups)), free: p.Choices[b.Choice].Room.Clone()}
+		y := crate{choice: b.Choice, n: make([]int, len(p.Arrivals)), free: p.Choices[b.Choice].Room.Clone()}
 		for _, l := range b.Loads {
 			y.n[l.Group] += l.N
 			y.free.Take(p.Sizes[l.Group], l.N)

@@ -95,6 +95,8 @@ type Packer struct {
 	// steps is what the search may still cost, in visits of a group by a choice. It never goes below zero by much.
 	Steps int
 	Cut   bool
+	// Arrivals says how the pods of each group are let in; nil = anyhow.
+	Arrivals []Arrival
 	// Without leaves mechanisms out.
 	Without []Mechanism
 }
