@@ -11,8 +11,10 @@ import (
 const (
 	maxRows    = 256       // sizes of pods that are told apart
 	maxShare   = 64        // pods per machine, on average: where there are more, pods are as good as sand
-	tiedShare  = 16        // likewise, where some pods are let in one after the other: see share
+	someShare  = 16        // beyond so many it hardly matters which they are, unless the bound says otherwise: see share
+	farOff     = 20        // a draft more than one part in so many above the bound
 	columnWork = 7_000_000 // steps of pack
+	crowdWork  = 1_000_000 // likewise, where there are many pods on each machine
 	// workAsStep: so many of them are as much work as one of ours.
 	workAsStep = 4
 )
@@ -25,12 +27,15 @@ func (p *Packer) columns(want []int, best *Draft, bound int64) *Draft {
 	for _, n := range want {
 		total += n
 	}
-	if best.Missed > 0 || total > p.share(want)*len(best.Bins) || best.Price <= bound+bound/closeEnough {
+	if best.Missed > 0 || total > p.share(want, best, bound)*len(best.Bins) || best.Price <= bound+bound/closeEnough {
 		return nil
 	}
 	k := p.newColumns(want)
 	if len(k.in.Items) < 2 || len(k.in.Items) > maxRows {
 		return nil
+	}
+	if total > someShare*len(best.Bins) {
+		k.in.Steps = min(k.in.Steps, crowdWork)
 	}
 	for _, b := range best.Bins {
 		k.in.Start = append(k.in.Start, pack.Pattern{Bin: b.Choice, Loads: k.loads(b), Times: 1})
@@ -137,13 +142,17 @@ func (k *columnar) bin(x pack.Pattern, left []int) Bin {
 	return b
 }
 
-// share is how many pods per machine, on average, whole pods are looked at for. Machines that are filled to the last
-// are no good to pods that are let in one after the other: kube-scheduler puts some of them elsewhere, and the last finds
-// pieces. In a landing of 500 mixed pods it cost one machine more than was planned.
-func (p *Packer) share(want []int) int {
+// share is how many pods per machine, on average, whole pods are looked at for. Amounts tell nearly all where pods are
+// small, so that a draft far above the bound is one on which something else counts. But machines that are filled to the
+// last are no good to pods that are let in one after the other: kube-scheduler puts some of them elsewhere, and the last
+// finds pieces. In a landing of 500 mixed pods it cost one machine more than was planned.
+func (p *Packer) share(want []int, best *Draft, bound int64) int {
+	if best.Price <= bound+bound/farOff {
+		return someShare
+	}
 	for g, a := range p.Arrivals {
 		if want[g] > 0 && (a.How == InTurn || a.How == Leading) {
-			return tiedShare
+			return someShare
 		}
 	}
 	return maxShare
