@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/karpenter-aks/karpenter/internal/workload"
@@ -16,18 +15,7 @@ func TestPoolsOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := workload.World(Capped(all, 32), workload.Shapes(pods, 1))
-	base := w.Pools[0]
-	w.Pools = nil
-	for i := range pools {
-		p := base
-		p.Name = fmt.Sprintf("team-%02d", i)
-		p.UID, p.Labels = p.Name, map[string]string{"team": p.Name}
-		w.Pools = append(w.Pools, p)
-	}
-	for i := range w.Pods {
-		w.Pods[i].NodeSelector = map[string]string{"team": w.Pools[i/5%pools].Name}
-	}
+	w := workload.Teams(Capped(all, 32), workload.Shapes(pods, 1), pools)
 	together, apart, machines := decide(w), model.Price(0), 0
 	for i := range w.Pools {
 		one := w

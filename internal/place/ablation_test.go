@@ -68,22 +68,6 @@ func crowds() []crowd {
 	for seed := range uint64(200) {
 		out = append(out, crowd{fmt.Sprintf("small world %d", seed), worldgen.Small(seed)})
 	}
-	add("500 pods of ten teams", workload.Shapes(500, 1))
-	ofTeams(&out[len(out)-1].world, 10)
-	return out
-}
-
-// ofTeams gives every team a pool of its own, and every few pods to a team.
-func ofTeams(w *model.World, teams int) {
-	base := w.Pools[0]
-	w.Pools = nil
-	for i := range teams {
-		p := base
-		p.Name = fmt.Sprintf("team-%02d", i)
-		p.UID, p.Labels = p.Name, map[string]string{"team": p.Name}
-		w.Pools = append(w.Pools, p)
-	}
-	for i := range w.Pods {
-		w.Pods[i].NodeSelector = map[string]string{"team": w.Pools[i/5%teams].Name}
-	}
+	teams := workload.Teams(workload.Families(), workload.Shapes(500, 1), 10)
+	return append(out, crowd{"500 pods of ten teams", teams})
 }

@@ -118,6 +118,24 @@ func World(cat model.Catalog, pods []model.Pod) model.World {
 	}
 }
 
+// Teams is World with a pool for each team, and pods that belong to the teams in turn, five at a time: none may use
+// another team's nodes.
+func Teams(cat model.Catalog, pods []model.Pod, teams int) model.World {
+	w := World(cat, pods)
+	base := w.Pools[0]
+	w.Pools = nil
+	for i := range teams {
+		p := base
+		p.Name = fmt.Sprintf("team-%02d", i)
+		p.UID, p.Labels = p.Name, map[string]string{"team": p.Name}
+		w.Pools = append(w.Pools, p)
+	}
+	for i := range w.Pods {
+		w.Pods[i].NodeSelector = map[string]string{"team": w.Pools[i/5%teams].Name}
+	}
+	return w
+}
+
 // maker makes pods one after the other.
 type maker struct {
 	r    *rand.Rand

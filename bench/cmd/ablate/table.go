@@ -76,25 +76,8 @@ func groups(ctx context.Context, few int) ([]group, error) {
 	for seed := range uint64(60 / few) {
 		choice.worlds = append(choice.worlds, worldgen.Choice(seed, azure))
 	}
-	pools := group{name: "20 pools", worlds: []model.World{teams(sold, 20, 500)}}
+	pools := group{name: "20 pools", worlds: []model.World{workload.Teams(sold, workload.Shapes(500, 1), 20)}}
 	return []group{small, tied, flight, ours, others, choice, pools, large}, nil
-}
-
-// teams is a world of pools of which none may use another's machines, and of pods of each.
-func teams(cat model.Catalog, pools, pods int) model.World {
-	w := workload.World(cat, workload.Shapes(pods, 1))
-	base := w.Pools[0]
-	w.Pools = nil
-	for i := range pools {
-		p := base
-		p.Name = fmt.Sprintf("team-%02d", i)
-		p.UID, p.Labels = p.Name, map[string]string{"team": p.Name}
-		w.Pools = append(w.Pools, p)
-	}
-	for i := range w.Pods {
-		w.Pods[i].NodeSelector = map[string]string{"team": w.Pools[i/5%pools].Name}
-	}
-	return w
 }
 
 // plan plans for all worlds of the group.
