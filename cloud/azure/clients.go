@@ -72,6 +72,7 @@ func (c Config) clientOptions() policy.ClientOptions {
 		Telemetry: policy.TelemetryOptions{ApplicationID: id[:min(len(id), maxAppID)]},
 		Retry:     policy.RetryOptions{MaxRetries: retries, RetryDelay: retryDelay, MaxRetryDelay: maxRetryDelay, TryTimeout: tryWithin},
 	}
+	o.PerRetryPolicies = []policy.Policy{ownBody{}}
 	if c.Transport != nil {
 		o.Transport = c.Transport
 	}
