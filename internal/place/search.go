@@ -52,6 +52,9 @@ const (
 	// savingWork bounds the search for cheaper decisions: so many pods, nodes and offerings, each counted once per decision
 	// made anew. Small worlds are looked at from many sides, large ones, where a seat more or less says little, from none.
 	savingWork = 1_500
+	// minTries is how many decisions are to be looked at, if any: fewer find nothing, and are half the time of a plan for
+	// some hundred pods.
+	minTries = 6
 	// offeringsAsOne is how many offerings are as much work as one pod.
 	offeringsAsOne = 8
 )
@@ -67,6 +70,9 @@ func search(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
 		return best
 	}
 	tries := savingWork / best.scale(len(pods))
+	if tries < minTries {
+		return best
+	}
 	for cheaper := true; cheaper && tries > 0 && !best.accepted(); {
 		best, cheaper = best.cheapest(pods, &tries)
 	}
