@@ -92,6 +92,17 @@ func (g *podClass) name() string {
 	return fmt.Sprintf("%s and %d more", g.first().Key(), len(g.pods)-1)
 }
 
+// maxListed bounds how many names a line of the trace holds.
+const maxListed = 4
+
+// listed names the first few, and says how many more there are.
+func listed(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return fmt.Sprintf("%s; and %d more", strings.Join(names[:maxListed], "; "), more)
+	}
+	return strings.Join(names, "; ")
+}
+
 func remember[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}

@@ -3,7 +3,6 @@ package place
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
@@ -38,7 +37,7 @@ func goAhead(d *decision, next *choices) string {
 		}
 		remember(&next.absent, a, true)
 	}
-	return strings.Join(who, "; ")
+	return listed(who)
 }
 
 // stayed lists the groups of which pods stay that could have a place as far as machines go. The order in which pods are

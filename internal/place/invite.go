@@ -1,7 +1,5 @@
 package place
 
-import "strings"
-
 // invite is a repair: pods were left over that look for others, who were seated where these cannot come: too large,
 // another zone, a taint. In the next decision they are guests: whoever they look for is seated where they can come too.
 func invite(d *decision, next *choices) string {
@@ -19,7 +17,7 @@ func invite(d *decision, next *choices) string {
 			who = append(who, g.name())
 		}
 	}
-	return strings.Join(who, "; ")
+	return listed(who)
 }
 
 // expect has those come as guests, too, that are looked for by guests and look for others themselves: only together can

@@ -12,25 +12,27 @@ import (
 // all machines are bought.
 func fewerThere(d *decision) []proposal {
 	var out []proposal
-	seated := map[capKey]int{}
+	count := map[capKey]int{} // pods
 	type place struct {
-		key capKey
-		who string
+		key  capKey
+		seat seated
 	}
 	var places []place
 	for _, s := range d.seats {
 		k := d.capKeyOf(s)
-		if seated[k] == 0 {
-			places = append(places, place{k, s.g.name() + " on " + d.whereOf(s)})
+		if count[k] == 0 {
+			places = append(places, place{k, s})
 		}
-		seated[k] += s.n
+		count[k] += s.n
 	}
 	for _, at := range places {
-		for _, to := range slices.Compact([]int{seated[at.key] - 1, 0}) {
+		for _, to := range slices.Compact([]int{count[at.key] - 1, 0}) {
 			next := d.choices
 			next.caps = maps.Clone(d.caps)
 			remember(&next.caps, at.key, to)
-			out = append(out, proposal{next, fmt.Sprintf("%d of %s", to, at.who)})
+			out = append(out, proposal{next, func() string {
+				return fmt.Sprintf("%d of %s on %s", to, at.seat.g.name(), d.whereOf(at.seat))
+			}})
 		}
 	}
 	return out
@@ -51,7 +53,7 @@ func leaveToLighter(d *decision) []proposal {
 			k := shyKey{l.g.key, m.pool.pool.Weight}
 			remember(&next.shy, k, next.shy[k]+l.n)
 		}
-		out = append(out, proposal{next, "pods of one machine of " + m.pool.pool.Name})
+		out = append(out, proposal{next, func() string { return "pods of one machine of " + m.pool.pool.Name }})
 	}
 	return out
 }
@@ -65,7 +67,7 @@ func anotherFirst(d *decision) []proposal {
 			next := d.choices
 			next.ahead = maps.Clone(d.ahead)
 			remember(&next.ahead, g.key, round)
-			out = append(out, proposal{next, g.name()})
+			out = append(out, proposal{next, g.name})
 		}
 	}
 	return out

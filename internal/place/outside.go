@@ -2,7 +2,6 @@ package place
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,5 +23,5 @@ func goOutside(d *decision, next *choices) string {
 			who = append(who, g.name())
 		}
 	}
-	return strings.Join(who, "; ")
+	return listed(who)
 }

@@ -31,10 +31,10 @@ type saving struct {
 	list func(d *decision) []proposal
 }
 
-// proposal is choices to decide with, and what is changed, in words.
+// proposal is choices to decide with. What is changed is put into words for those that are accepted, which are few.
 type proposal struct {
 	choices choices
-	what    string
+	what    func() string
 }
 
 func savings() []saving {
@@ -135,7 +135,7 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 			o := &decision{in: d.in, granted: d.granted, choices: x.choices}
 			o.run(pods)
 			if o.cheaper(d) {
-				return o.tell(d, string(s.name)+": "+x.what), true
+				return o.tell(d, string(s.name)+": "+x.what()), true
 			}
 		}
 	}

@@ -7,12 +7,11 @@ func (p *Packer) apart(want []int) *Draft {
 	if parts < 2 {
 		return nil
 	}
-	total := 0
+	total := sum(want)
 	pods := make([]int, parts)
 	for g, n := range want {
 		if n > 0 {
 			pods[of[p.Kinds[g]]] += n
-			total += n
 		}
 	}
 	d := &Draft{}

@@ -23,10 +23,7 @@ const (
 // the best draft so far. nil where there is nothing to win: next to the bound, with too many sizes, or with so many pods on each machine that it
 // hardly matters which they are.
 func (p *Packer) columns(want []int, best *Draft, bound int64) *Draft {
-	total := 0
-	for _, n := range want {
-		total += n
-	}
+	total := sum(want)
 	if best.Missed > 0 || total > p.share(want, best, bound)*len(best.Bins) || best.Price <= bound+bound/closeEnough {
 		return nil
 	}

@@ -163,11 +163,8 @@ func (p *Packer) Pack(want []int) *Draft {
 
 // together packs pods that may share machines.
 func (p *Packer) together(want []int) *Draft {
-	total := 0
-	for _, n := range want {
-		total += n
-	}
-	if d := p.small(want, min(p.Steps/2, max(polish, thorough/(fewPods+total)*fewPods))); d != nil {
+	budget := min(p.Steps/2, max(polish, thorough/(fewPods+sum(want))*fewPods))
+	if d := p.small(want, budget); d != nil {
 		return d
 	}
 	best, guide := p.learned(want, learn)
@@ -185,6 +182,15 @@ func (p *Packer) together(want []int) *Draft {
 		}
 	}
 	return best
+}
+
+// sum is the number of pods.
+func sum(want []int) int {
+	total := 0
+	for _, n := range want {
+		total += n
+	}
+	return total
 }
 
 // small is the exact search, where it is used.
