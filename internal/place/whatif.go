@@ -9,13 +9,22 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Picture is a world arranged for many questions of one kind: what if these nodes were not there? Building one costs about as much as
-// Decide on all pods; a question costs about as much as the pods on the nodes, whatever the size of the cluster. Everything that a
-// question changes is taken back before it is answered. It is not safe for use by several goroutines at once: give each its own.
+// WhatIf is a world arranged for many questions of one kind: what if these nodes were not there? Building one costs about as much as
+// Decide on all pods; a question costs about as much as the pods on the nodes, whatever the size of the cluster. What a question changes
+// is taken back before it is answered, unless its answer is to stand (Try). It is not safe for use by several goroutines at once: give
+// each its own.
 type WhatIf struct {
 	d      *decision
 	on     map[string][]standing
 	slotOf map[string]int32
+	// gone are the nodes, by spot, of answers that stand. bought is set when machines belong to these, spread when pods do that have to be
+	// spread over machines.
+	gone           []int32
+	bought, spread bool
+	// of are, per class of pods that the last question moves, the class that it was taken from.
+	of map[*podClass]*podClass
+	// waits are the nodes and claims that waiting pods take room on.
+	waits []Nomination
 }
 
 // standing is pods of one group on one node.
@@ -32,13 +41,16 @@ type Answer struct {
 	Left []model.PodKey
 	// Price is the sum over Buy of each new claim's cheapest option.
 	Price model.Price
+	// Later is set when the answer holds only once those that stand are carried out (Try).
+	Later bool
 }
 
-// NewPicture arranges the world. Input.Pods is not looked at: pods that wait are expected to be placed by Decide.
+// NewWhatIf arranges the world. Input.Pods are pods that wait: those that fit on what is paid for take their places first, so that no answer
+// counts on that room. What would be bought for the others is Decide's business.
 func NewWhatIf(in Input) *WhatIf {
 	in.World = in.World.Indexed()
 	d := &decision{in: in, standing: true}
-	var pods []*model.Pod
+	pods := pointers(in.Pods)
 	for p := range in.World.Index.All().All() {
 		if p.Node != "" && p.Reschedulable() {
 			pods = append(pods, p)
@@ -65,31 +77,67 @@ func NewWhatIf(in Input) *WhatIf {
 			p.on[pod.Node] = list
 		}
 	}
+	if len(p.on[nowhere]) > 0 {
+		p.waits = p.ask([]string{nowhere}, false).Fits
+		p.commit()
+	}
 	return p
 }
 
-// Without answers what happens when the nodes go, all at once. Like a decision the answer is proven pod by pod before it is given: who could not be
-// bound is left. Pods that nothing places (daemons, pods that leave already) are
-// not asked about. The limits of pools count the nodes as long as they are there.
+// nowhere is the name of the node on which waiting pods are.
+const nowhere = ""
+
+// Awaited lists where waiting pods fit: they take their places before anything is asked.
+func (p *WhatIf) Awaited() []Nomination { return p.waits }
+
+// Without answers what happens when the nodes go, all at once. Like a decision the answer is proven pod by pod before it is given: who could
+// not be bound is left. Pods that nothing places (daemons, pods that leave already) are not asked about. The limits of pools count the nodes
+// as long as they are there.
 func (p *WhatIf) Without(nodes ...string) Answer {
+	a := p.ask(nodes, true)
+	p.rollback()
+	return a
+}
+
+// Try asks the same, and lets the answer stand when worth says so: for all questions that follow the nodes are gone, their pods are where the
+// answer has them, and what it buys is bought. An answer that leaves pods never stands, nor does one that comes too early (Answer.Later).
+func (p *WhatIf) Try(nodes []string, worth func(Answer) bool) (a Answer, stands bool) {
+	a = p.ask(nodes, true)
+	a.Later = p.clashes()
+	stands = len(a.Left) == 0 && !a.Later && worth(a)
+	if stands {
+		p.commit()
+	} else {
+		p.rollback()
+	}
+	return a, stands
+}
+
+// clashes reports whether the last answer has to wait for machines of answers that stand, or these for its own: who is spread over machines
+// counts on those that there are when it moves.
+func (p *WhatIf) clashes() bool {
+	return p.bought && p.spreads() || p.spread && len(p.d.made) > 0
+}
+
+// spreads reports whether the last answer moves pods that have to be spread over machines.
+func (p *WhatIf) spreads() bool {
+	return slices.ContainsFunc(p.d.classes, (*podClass).hostSpread)
+}
+
+// ask answers a question, and leaves everything as the answer has it until commit or rollback.
+func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 	d := p.d
-	d.undo = &undo{d: d}
-	d.plan, d.bundles, d.seats, d.made, d.over, d.gone = Plan{}, nil, nil, nil, nil, nil
-	d.found = finder{}
+	u := &undo{d: d, classes: d.classes, supply: maps.Clone(d.supply)}
+	d.undo = u
+	d.plan, d.bundles, d.seats, d.made, d.over, d.gone = Plan{}, nil, nil, nil, nil, slices.Clone(p.gone)
+	d.found, d.buying = finder{}, nil
 	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.work, d.allowed = 0, d.in.limit()
-	all, supply := d.classes, maps.Clone(d.supply)
-	defer func() {
-		d.supply = supply
-		d.undo.rollback()
-		d.classes, d.undo, d.buying = all, nil, nil
-	}()
 	d.classes = p.take(nodes)
 	for _, s := range d.pools {
 		if len(s.left) > 0 {
-			left := s.left
-			defer func() { s.left = left }()
-			s.left = left.Clone() // what is scarce comes from supply
+			u.left = append(u.left, oldLeft{s, s.left})
+			s.left = s.left.Clone() // what is scarce comes from supply
 			for _, n := range nodes {
 				if tab, ok := s.tabs[n]; ok {
 					s.left.Take(tab, -1)
@@ -98,8 +146,10 @@ func (p *WhatIf) Without(nodes ...string) Answer {
 		}
 	}
 	d.seatAll()
-	d.buying = d.purchaseGroups()
-	d.buy()
+	if buy {
+		d.buying = d.purchaseGroups()
+		d.buy()
+	}
 	d.allowed = d.work + d.in.limit() // for proving
 	d.stuck = d.prove()
 	d.retract()
@@ -117,10 +167,53 @@ func (p *WhatIf) Without(nodes ...string) Answer {
 	return out
 }
 
+// rollback takes back what the last question changed.
+func (p *WhatIf) rollback() {
+	d, u := p.d, p.d.undo
+	d.supply = u.supply
+	for _, l := range u.left {
+		l.pool.left = l.left
+	}
+	u.rollback()
+	d.classes, d.undo, d.buying = u.classes, nil, nil
+}
+
+// commit lets the last answer stand.
+func (p *WhatIf) commit() {
+	d := p.d
+	p.gone = d.gone
+	p.bought, p.spread = p.bought || len(d.made) > 0, p.spread || p.spreads()
+	class := map[model.PodKey]standing{}
+	for _, g := range d.classes {
+		for _, pod := range g.pods {
+			class[pod.Key()] = standing{p.of[g], []*model.Pod{pod}}
+		}
+	}
+	for _, f := range d.plan.Existing {
+		if f.Node != "" {
+			st := class[f.Pod]
+			p.on[f.Node] = append(p.on[f.Node], st)
+			for _, x := range st.g.ports { // a proof does not count them
+				x.matched.add(d.topo.spotOf[f.Node], 1)
+			}
+		}
+	}
+	// Machines that are bought have no place among the spots. They count in their zones; nobody else comes to the machines themselves.
+	for _, x := range d.topo.terms {
+		if x.key == host && len(d.made) > 0 {
+			for _, c := range []*counter{&x.matched, &x.maybe, &x.owners} {
+				maps.DeleteFunc(c.n, func(dom, _ int32) bool { return int(dom) >= len(d.topo.spots) })
+			}
+		}
+	}
+	d.classes, d.undo, d.buying = d.undo.classes, nil, nil
+}
+
 // take closes the nodes and takes their pods off, as groups to be seated.
 func (p *WhatIf) take(nodes []string) []*podClass {
 	d := p.d
 	byGroup := map[*podClass]*podClass{}
+	p.of = map[*podClass]*podClass{}
 	var out []*podClass
 	for _, name := range nodes {
 		if slot, ok := p.slotOf[name]; ok {
@@ -132,12 +225,14 @@ func (p *WhatIf) take(nodes []string) []*podClass {
 			d.rooms.set(int(slot), s.free)
 		}
 		spot, ok := d.topo.spotOf[name]
-		if !ok {
+		if !ok && name != nowhere {
 			continue
 		}
-		d.gone = append(d.gone, spot)
+		if ok {
+			d.gone = append(d.gone, spot)
+		}
 		for _, st := range p.on[name] {
-			if st.g.tied() {
+			if ok && st.g.tied() {
 				d.count(st.g, site{doms: d.topo.spots[spot].doms, spot: spot}, -len(st.pods))
 			}
 			g := byGroup[st.g]
@@ -145,7 +240,7 @@ func (p *WhatIf) take(nodes []string) []*podClass {
 				c := *st.g
 				g = &c
 				g.pods = nil
-				byGroup[st.g] = g
+				byGroup[st.g], p.of[g] = g, st.g
 				out = append(out, g)
 			}
 			g.pods = append(g.pods, st.pods...)
@@ -166,7 +261,11 @@ func (p *WhatIf) take(nodes []string) []*podClass {
 
 // undo remembers what a question changed. A nil *undo remembers nothing.
 type undo struct {
-	d      *decision
+	d       *decision
+	classes []*podClass
+	supply  map[source]int64
+	left    []oldLeft
+
 	frees  []oldFree
 	counts []oldCount
 	lims   []oldLim
@@ -174,6 +273,11 @@ type undo struct {
 	light  bool
 	marked int
 	mounts []oldMount
+}
+
+type oldLeft struct {
+	pool *nodePool
+	left vec.Vec
 }
 
 type oldMount struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -227,4 +228,89 @@ func bereft(w model.World, gone []string) model.World {
 	}
 	w.Pods = pods
 	return w
+}
+
+// TestAnswersThatStandAreAsIfTheyHadHappened lets answers stand, one after the other, and carries each out in a world of its own: what is asked
+// next is answered as a fresh picture of that world answers it, as far as what stands bought nothing (of limits that seated pods set to
+// others a picture knows nothing, so now and then an answer is another); and the audit takes all answers that stand, together, as one plan.
+func TestAnswersThatStandAreAsIfTheyHadHappened(t *testing.T) {
+	stood, asked, alike, bought := 0, 0, 0, 0
+	for seed := range uint64(500) {
+		w := worldgen.Small(seed)
+		text := worldtext.Print(w)
+		w = carriedOut(w, place.Decide(place.Input{World: w}))
+		p := place.NewWhatIf(place.Input{World: w})
+		var all place.Plan
+		var gone []string
+		moved := map[model.PodKey]bool{}
+		now := w
+		for _, n := range w.Nodes {
+			if slices.ContainsFunc(all.Existing, func(f place.Nomination) bool { return f.Node == n.Name }) {
+				continue
+			}
+			if len(all.NewClaims) == 0 && len(gone) > 0 {
+				fresh := place.NewWhatIf(place.Input{World: now}).Without(n.Name)
+				asked++
+				a := p.Without(n.Name)
+				if len(a.Left) == len(fresh.Left) && a.Price == fresh.Price {
+					alike++
+				}
+			}
+			a, stands := p.Try([]string{n.Name}, func(a place.Answer) bool {
+				coming := slices.ContainsFunc(a.Fits, func(f place.Nomination) bool { return f.Node == "" }) // carriedOut knows no such places
+				return len(a.Buy) <= 1 && !coming
+			})
+			if !stands {
+				continue
+			}
+			stood, bought = stood+1, bought+len(a.Buy)
+			gone = append(gone, n.Name)
+			for _, f := range a.Fits {
+				if moved[f.Pod] {
+					t.Fatalf("%s moves twice", f.Pod)
+				}
+				moved[f.Pod] = true
+			}
+			all.Existing, all.NewClaims, all.Price = append(all.Existing, a.Fits...), append(all.NewClaims, a.Buy...), all.Price+a.Price
+			now = carriedOut(bereft(w, gone), all)
+		}
+		if f := audit.Check(bereft(w, gone), all); len(f) > 0 {
+			t.Fatalf("without %v: %v\nworld:\n%s\ncarried out:\n%s\nplan:\n%s", gone, f, text, worldtext.Print(w), all)
+		}
+	}
+	if stood < 500 || asked < 200 || bought < 100 {
+		t.Errorf("%d answers stood, %d questions were compared, %d machines were bought: there is little to judge", stood, asked, bought)
+	}
+	if (asked-alike)*100 > 3*asked {
+		t.Errorf("of %d answers %d are as a fresh picture gives them", asked, alike)
+	}
+	t.Logf("%d answers stood, %d machines were bought, %d of %d answers are as a fresh picture gives them", stood, bought, alike, asked)
+}
+
+// TestWaitingPodsTakeTheirRoomFirst asks about a node whose pod would fit where a waiting pod goes.
+func TestWaitingPodsTakeTheirRoomFirst(t *testing.T) {
+	w, err := worldtext.Parse(`
+type D4 cpu=4 memory=16Gi zones=1 price=0.20
+pool general
+node n1 pool=general type=D4 zone=1 cpu=4 memory=16Gi initialized
+node n2 pool=general type=D4 zone=1 cpu=4 memory=16Gi initialized
+pod a cpu=1 node=n1
+pod b cpu=1 node=n2
+pod w cpu=2500m
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := place.NewWhatIf(place.Input{World: w}).Without("n1"); len(a.Fits) != 1 || len(a.Buy) != 0 {
+		t.Errorf("nobody waits: %+v", a)
+	}
+	p := place.NewWhatIf(place.Input{World: w, Pods: place.Waiting(w)})
+	at := p.Awaited()
+	if len(at) != 1 {
+		t.Fatalf("awaited: %v", at)
+	}
+	other := map[string]string{"n1": "n2", "n2": "n1"}[at[0].Node]
+	if a := p.Without(other); len(a.Fits) != 0 || len(a.Buy) != 1 {
+		t.Errorf("a pod waits: %+v", a)
+	}
 }
