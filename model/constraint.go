@@ -113,6 +113,8 @@ type Volume struct {
 	// Within are the node labels in each of which its pods' nodes have to be alike, sorted: it is yet to be made, and will be reached from nodes that
 	// are like the first pod's. nil = it is there, or is reached from everywhere.
 	Within []string
+	// OnePod is set when its claim lets one pod use it at a time, wherever that runs (access mode ReadWriteOncePod).
+	OnePod bool
 	// Said is how people know it, "claim shop/data (volume pvc-7)"; "" = by its ID. Nothing is decided by it.
 	Said string
 }

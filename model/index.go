@@ -33,10 +33,10 @@ type spots struct {
 
 // asks is what pods ask about each other, and which volumes they share.
 type asks struct {
-	labels map[string]int // label keys → by how many selectors of pods they are asked about
-	tied   int            // pods that ask about others
-	live   int            // pods that are bound and not over
-	users  *shards[int]   // volumes → pods that use them
+	labels map[string]int  // label keys → by how many selectors of pods they are asked about
+	tied   int             // pods that ask about others
+	live   int             // pods that are bound and not over
+	users  *shards[[]*Pod] // volumes → pods that use them, sorted
 	ports  Rows[Pod]
 }
 
@@ -115,7 +115,7 @@ func newIndex(nodes []Node, claims []Claim, pods []Pod) *Index {
 		return s
 	})
 	x.asks = sync.OnceValue(func() asks {
-		a := asks{labels: map[string]int{}, users: newShards[int]()}
+		a := asks{labels: map[string]int{}, users: newShards[[]*Pod]()}
 		var ports []*Pod
 		for _, p := range sorted() {
 			a.count(p, 1)
@@ -153,7 +153,7 @@ func rowsOf[T any](list []*T) Rows[T] {
 // NewIndex returns the index of an empty picture, for Next.
 func NewIndex() *Index {
 	x := &Index{joined: newJoined(nil, nil)}
-	x.keep(Rows[Pod]{}, spots{on: newShards[NodePods]()}, asks{labels: map[string]int{}, users: newShards[int]()}, Rows[Kind]{})
+	x.keep(Rows[Pod]{}, spots{on: newShards[NodePods]()}, asks{labels: map[string]int{}, users: newShards[[]*Pod]()}, Rows[Kind]{})
 	return x
 }
 
@@ -316,7 +316,14 @@ func (a *asks) count(p *Pod, n int) {
 			continue
 		}
 		users := a.users.own(v.ID)
-		if *users += n; *users == 0 {
+		at, there := slices.BinarySearchFunc(*users, p, ComparePods)
+		switch {
+		case n > 0 && !there:
+			*users = slices.Concat((*users)[:at], []*Pod{p}, (*users)[at:]) // others may hold the list as it was
+		case n < 0 && there:
+			*users = slices.Concat((*users)[:at], (*users)[at+1:])
+		}
+		if len(*users) == 0 {
 			a.users.drop(v.ID)
 		}
 	}
@@ -344,8 +351,8 @@ func (x *Index) AskedLabels() (keys map[string]int, tied bool) {
 	return x.asks().labels, x.asks().tied > 0
 }
 
-// VolumeUsers is how many pods use a volume.
-func (x *Index) VolumeUsers(id string) int { return x.asks().users.get(id) }
+// VolumeUsers is the pods that use a volume, sorted by namespace and name; nobody may change it.
+func (x *Index) VolumeUsers(id string) []*Pod { return x.asks().users.get(id) }
 
 // WithPorts is the pods that ask for host ports.
 func (x *Index) WithPorts() Rows[Pod] { return x.asks().ports }

@@ -54,7 +54,11 @@ func said(x *Index) []string {
 	labels, tied := x.AskedLabels()
 	out = append(out, fmt.Sprint(labels, tied, x.Running()))
 	for v := range 9 {
-		out = append(out, fmt.Sprint(x.VolumeUsers(fmt.Sprint("v", v))))
+		line := fmt.Sprint("volume ", v)
+		for _, p := range x.VolumeUsers(fmt.Sprint("v", v)) {
+			line += " " + p.UID
+		}
+		out = append(out, line)
 	}
 	return out
 }

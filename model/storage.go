@@ -14,8 +14,10 @@ type VolumeClaim struct {
 	Class string
 	// SelectedNode is the node for which kube-scheduler asked to have the volume made, "" = not yet.
 	SelectedNode string
-	Lost         bool // its volume is gone for good
-	Deleting     bool
+	// OnePod is the access mode ReadWriteOncePod: one pod may use it at a time.
+	OnePod   bool
+	Lost     bool // its volume is gone for good
+	Deleting bool
 }
 
 // ObjectKey returns namespace and name.

@@ -172,7 +172,11 @@ func lyingReady(x drawn, p model.Pod) bool {
 func stored(t testing.TB, seed uint64) drawn {
 	t.Helper()
 	w, s := worldgen.Stored(seed)
-	out := drawn{storage: &objects.Storage{Drivers: []string{worldgen.Driver, worldgen.FileDriver}, Keys: map[string][]string{worldgen.Driver: {model.LabelZone}}}}
+	out := drawn{storage: &objects.Storage{Drivers: []string{worldgen.Driver, worldgen.FileDriver, worldgen.HostDriver, worldgen.OwnDriver},
+		Keys: map[string][]string{worldgen.Driver: {model.LabelZone}, worldgen.HostDriver: {model.LabelHostname}, worldgen.OwnDriver: {worldgen.NodeLabel}}}}
+	for i := range w.Nodes {
+		w.Nodes[i].Labels = judge.Labels(w.Nodes[i].Labels, map[string]string{worldgen.NodeLabel: w.Nodes[i].Name})
+	}
 	bound := map[string]bool{}
 	for _, c := range s.Claims {
 		out.storage.Claims = append(out.storage.Claims, objects.VolumeClaim(c))

@@ -80,6 +80,9 @@ func land(t testing.TB, seed uint64, x drawn, tally map[string]int) {
 			return
 		}
 		q.Storage = x.storage
+		for i, m := range q.Machines {
+			q.Machines[i].Labels = judge.Labels(m.Labels, map[string]string{worldgen.NodeLabel: m.Name}) // as its driver does
+		}
 		a, err := judge.Ask(t.Context(), q)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)

@@ -85,6 +85,9 @@ func VolumeClaim(c model.VolumeClaim) *corev1.PersistentVolumeClaim {
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: c.Volume, StorageClassName: new(c.Class), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			Resources: corev1.VolumeResourceRequirements{Requests: oneGi()}},
 		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}}
+	if c.OnePod {
+		out.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+	}
 	if c.Bound {
 		out.Annotations[bindCompleted] = "yes"
 		out.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: out.Spec.AccessModes, Capacity: oneGi()}
@@ -173,7 +176,8 @@ func (s Storage) Settled(nodes map[string]model.Node) Storage {
 			v.Terms = []model.Term{term}
 		}
 		s.Volumes = append(s.Volumes, Volume(v, *c.Spec.StorageClassName, true))
-		s.Claims[i] = VolumeClaim(model.VolumeClaim{Namespace: c.Namespace, Name: c.Name, Class: *c.Spec.StorageClassName, Volume: v.Name, Bound: true})
+		s.Claims[i] = VolumeClaim(model.VolumeClaim{Namespace: c.Namespace, Name: c.Name, Class: *c.Spec.StorageClassName, Volume: v.Name, Bound: true,
+			OnePod: slices.Contains(c.Spec.AccessModes, corev1.ReadWriteOncePod)})
 	}
 	return s
 }

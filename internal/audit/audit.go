@@ -42,7 +42,7 @@ const (
 	Taints       Rule = "taints"            // pods tolerate the lasting taints
 	Room         Rule = "room"              // pods and daemons fit on every option; requests say so
 	Ports        Rule = "host-ports"        // no two pods of a machine take the same port of it
-	Volumes      Rule = "volumes"           // every volume of a pod can be reached from every option, and one yet to be made from wherever its pods are
+	Volumes      Rule = "volumes"           // every volume of a pod can be reached from every option, one yet to be made from wherever its pods are, and one for one pod has no other
 	Attach       Rule = "attach-limits"     // a machine attaches no more volumes than it can
 	Spread       Rule = "topology-spread"   // hard topology spread holds at each pod's turn
 	Affinity     Rule = "pod-affinity"      // required pod affinity holds at each pod's turn
@@ -84,6 +84,7 @@ func (a *audit) judge(p place.Plan) {
 	a.supplies(p)
 	a.nominations(p)
 	a.unmade()
+	a.onePod()
 	a.neighbours()
 	a.weights(p)
 }

@@ -117,6 +117,14 @@ func TestConstraints(t *testing.T) {
 			p.Volumes = []model.Volume{{ID: id, Driver: "disk.csi.azure.com", Within: []string{"topology.disk.csi.azure.com/zone"}}}
 		}
 	}
+	oneNode := func(id, key string) func(*model.Pod) {
+		return func(p *model.Pod) {
+			p.Volumes = []model.Volume{{ID: id, Driver: "local.example.com", Within: []string{key}}}
+		}
+	}
+	onePod := func(id string) func(*model.Pod) {
+		return func(p *model.Pod) { p.Volumes = []model.Volume{{ID: id, OnePod: true}} }
+	}
 	even := spreads(spread(zone, 1, app("a")))
 	for _, c := range []struct {
 		name string
@@ -330,6 +338,33 @@ func TestConstraints(t *testing.T) {
 		}},
 		{"or on one machine", nil, func(s *stage) {
 			s.buy("1,2", s.pod("a", "a", "", unmade("v1")), s.pod("b", "b", "", unmade("v1")))
+		}},
+		{"of a driver that reaches one node only", []Rule{Volumes}, func(s *stage) {
+			s.buy("1", s.pod("a", "a", "", oneNode("v1", host)))
+			s.buy("1", s.pod("b", "b", "", oneNode("v1", host)))
+		}},
+		{"on two machines of which nobody knows the driver's label", []Rule{Volumes}, func(s *stage) {
+			s.buy("1", s.pod("a", "a", "", oneNode("v1", "topology.example.com/node")))
+			s.buy("1", s.pod("b", "b", "", oneNode("v1", "topology.example.com/node")))
+		}},
+		{"on that node", nil, func(s *stage) {
+			s.fits(s.pod("a", "a", "", oneNode("v1", host)), "n1")
+			s.fits(s.pod("b", "b", "", oneNode("v1", host)), "n1")
+		}},
+		{"for one pod at a time", []Rule{Volumes}, func(s *stage) {
+			s.buy("1", s.pod("a", "a", "", onePod("v1")), s.pod("b", "b", "", onePod("v1")))
+		}},
+		{"which runs already", []Rule{Volumes}, func(s *stage) {
+			s.pod("old", "b", "n1", onePod("v1"))
+			s.buy("1", s.pod("a", "a", "", onePod("v1")))
+		}},
+		{"or is over", nil, func(s *stage) {
+			s.pod("old", "b", "n1", onePod("v1"), func(p *model.Pod) { p.Terminal = true })
+			s.buy("1", s.pod("a", "a", "", onePod("v1")), s.pod("c", "c", "", onePod("v2")))
+		}},
+		{"or moves itself", nil, func(s *stage) {
+			s.w.Nodes[0].DeletedAt = s.w.Nodes[0].Created.Add(1)
+			s.buy("2", s.pod("old", "b", "n1", onePod("v1")))
 		}},
 		{"also on nodes", []Rule{Volumes}, func(s *stage) { s.fits(s.pod("a", "a", "", disk("v1", "2")), "n1") }},
 		{"two volumes must meet", []Rule{Volumes}, func(s *stage) { s.buy("2", s.pod("a", "a", "", disk("v1", "2", "3"), disk("v2", "1", "3"))) }},

@@ -53,8 +53,33 @@ func clash(x, y model.HostPort) bool {
 	return x.Port == y.Port && cmp.Or(x.Protocol, "TCP") == cmp.Or(y.Protocol, "TCP") && (x.IP == y.IP || any(x.IP) || any(y.IP))
 }
 
+// onePod checks that a pod of the plan is the only one to use a volume that one pod may use at a time. Who runs uses it until it is gone, but for those
+// that the plan speaks of: their nodes leave.
+func (a *audit) onePod() {
+	users := map[string]*model.Pod{}
+	for _, m := range a.machines {
+		for _, p := range m.planned {
+			for _, v := range p.Volumes {
+				if !v.OnePod {
+					continue
+				}
+				if users[v.ID] == nil {
+					for _, o := range a.w.Index.VolumeUsers(v.ID) {
+						if o.Node != "" && !o.Terminal && !a.placed[o] && !a.moves[o] {
+							users[v.ID] = o
+						}
+					}
+				}
+				if o := users[v.ID]; o != nil {
+					a.bad(Volumes, "%s: pod %s uses %s, which one pod may use at a time, and so does %s", m.name, p.Key(), v, o.Key())
+				}
+				users[v.ID] = p
+			}
+		}
+	}
+}
+
 // unmade checks that pods on several machines which use a volume that is yet to be made are alike by the labels that say where it will be reached from.
-// What tells machines apart is not asked: no plan is right then.
 func (a *audit) unmade() {
 	type place struct{ volume, key string }
 	type user struct {
@@ -74,7 +99,7 @@ func (a *audit) unmade() {
 					}
 					x, sure := u.m.domain(k)
 					y, too := m.domain(k)
-					if k != model.LabelHostname && u.m != m && (!sure || !too || x != y) {
+					if u.m != m && (!sure || !too || x != y) {
 						a.bad(Volumes, "%s: pod %s uses %s, which is yet to be made, and so does %s on %s: they may differ in %s", m.name, p.Key(), v, u.p.Key(), u.m.name, k)
 					}
 				}

@@ -33,12 +33,9 @@ func newClasser(x *model.Index, lists ...[]*model.Pod) *classer {
 			}
 			any = any || p.Asks()
 			for _, v := range p.Volumes {
-				others := x.VolumeUsers(v.ID)
-				if others == 1 && x.Pod(p.Key()) != nil {
-					others = 0 // itself
-				}
+				others := func(o *model.Pod) bool { return o.Key() != p.Key() }
 				old, ok := users[v.ID]
-				if others > 0 || ok && old != p.Key() {
+				if ok && old != p.Key() || slices.ContainsFunc(x.VolumeUsers(v.ID), others) {
 					k.shared[v.ID] = true
 				}
 				users[v.ID] = p.Key()
@@ -93,7 +90,7 @@ func (k *classer) appendTraits(b []byte, p *model.Pod) []byte {
 	for _, v := range p.Volumes {
 		b = text(append(b, 'v'), v.Driver)
 		if k.shared[v.ID] {
-			b = text(b, v.ID)
+			b = strconv.AppendBool(text(b, v.ID), v.OnePod)
 		}
 		for _, t := range v.Terms {
 			b = appendRequirements(append(b, '/'), t)

@@ -10,7 +10,7 @@ type finder struct {
 	known   int // so many bundles are in
 }
 
-// whom lists the groups, in order, whose pods g has to share a machine with. O(groups) once, then O(those that its first term picks).
+// whom lists groups, in order, among which are those whose pods g has to share a machine with. O(groups) once, then O(those that its terms pick).
 func (d *decision) whom(g *podClass) []*podClass {
 	x := &d.found
 	if x.groups == nil {
@@ -21,10 +21,17 @@ func (d *decision) whom(g *podClass) []*podClass {
 			}
 		}
 	}
-	if len(g.near.terms) == 0 {
-		return d.classes
+	if len(g.near.terms) > 0 {
+		return x.groups[g.near.terms[0]]
 	}
-	return x.groups[g.near.terms[0]]
+	var out []*podClass
+	for _, t := range g.joint {
+		if t.key == host {
+			out = append(out, x.groups[t]...)
+		}
+	}
+	slices.SortFunc(out, func(a, b *podClass) int { return a.rank - b.rank })
+	return slices.Compact(out)
 }
 
 // sharing lists the bundles, in order, that pods of the groups are in.

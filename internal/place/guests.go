@@ -283,8 +283,8 @@ func (d *decision) board(b *bundle, guests []*podClass, all bool) bool {
 		}
 		c := opts[best].c
 		d.count(h, c.site(), n)
+		b.load(h, n)
 		b.form, b.members = with, append(b.members, member{h, c, n})
-		b.size.Take(h.size, -n)
 	}
 	return true
 }

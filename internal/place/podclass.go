@@ -73,8 +73,10 @@ func (g *podClass) unseated() int { return len(g.pods) - g.next - g.asked - g.he
 
 func (g *podClass) first() *model.Pod { return g.pods[0] }
 
+// nearHost reports whether its pods have to share a machine with others or with each other.
 func (g *podClass) nearHost() bool {
-	return slices.ContainsFunc(g.near.terms, func(x *term) bool { return x.key == host })
+	onHost := func(x *term) bool { return x.key == host && !x.onePod }
+	return slices.ContainsFunc(g.near.terms, onHost) || slices.ContainsFunc(g.joint, onHost)
 }
 
 func (g *podClass) hostSpread() bool {

@@ -240,7 +240,7 @@ func (p *proof) lets(g *podClass, at int32) bool {
 		}
 	}
 	for _, x := range g.joint {
-		if dom := s.doms[x.key]; x.matched.total > 0 && (dom < 0 || int64(x.matched.at(dom)) < x.matched.total) {
+		if dom := s.doms[x.key]; x.matched.total > 0 && (x.onePod || dom < 0 || int64(x.matched.at(dom)) < x.matched.total) {
 			return false
 		}
 	}

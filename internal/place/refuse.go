@@ -239,6 +239,9 @@ func (d *decision) tiesOf(g *podClass) []tie {
 	}
 	for _, t := range g.joint {
 		add(model.WhyVolumes, t.key, rules{joint: []*term{t}}, nil)
+		if t.onePod {
+			out[len(out)-1].key = "ReadWriteOncePod"
+		}
 	}
 	for _, t := range g.matches {
 		if t.volume {

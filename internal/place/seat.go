@@ -181,7 +181,7 @@ func (d *decision) seatEach(g *podClass, opts []seatOption) {
 		}
 		if len(opts) == 1 || !g.tied() {
 			n = g.unseated()
-			if len(g.keys) > 0 {
+			if len(g.keys)+len(g.joint) > 0 {
 				n = 1
 			}
 		}

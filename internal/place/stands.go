@@ -82,15 +82,20 @@ func (d *decision) stands(g *podClass, doms []int32, fresh bool) bool {
 			}
 		}
 	}
-	return d.joins(g, doms) && d.near(g, doms, fresh)
+	return d.joins(g, doms, fresh) && d.near(g, doms, fresh)
 }
 
 // joins reports whether all that use volumes with the group that are yet to be made are in these domains, or nowhere yet. Such a volume is made for the first
-// of them to be bound, and then keeps the others to its domain (volume binding in kube-scheduler).
-func (d *decision) joins(g *podClass, doms []int32) bool {
+// of them to be bound, and then keeps the others to its domain (volume binding in kube-scheduler). One that a single pod may use at a time nobody else uses.
+func (d *decision) joins(g *podClass, doms []int32, fresh bool) bool {
 	for _, x := range g.joint {
 		n := x.matched.total + d.allHeld(x)
-		if dom := doms[x.key]; n > 0 && (dom < 0 || int64(x.matched.at(dom)+d.heldFor(&x.held, dom)) < n) {
+		switch dom := doms[x.key]; {
+		case n == 0:
+		case x.onePod:
+			return false
+		case x.key == host && fresh: // left to bundles
+		case dom < 0 || int64(x.matched.at(dom)+d.heldFor(&x.held, dom)) < n:
 			return false
 		}
 	}

@@ -38,6 +38,7 @@ func (d *decision) tie(slots []*existingNode) {
 			}
 		}
 		d.countRunning(placing)
+		d.countOnePod(placing)
 		d.countRefusing(refusals, placing)
 		d.countCrew(coming)
 	}
@@ -264,19 +265,60 @@ func (d *decision) ownNear(g *podClass, p *model.Pod) {
 	}
 }
 
-// ownJoint interns the volumes of the group that are yet to be made, and that others use, too. Nobody who runs is among these. Keys that tell single machines
-// apart are left out: such a volume is no use to pods of two machines, and which it will be is for kube-scheduler to say.
+// ownJoint interns the volumes of the group that others use, too, and that are yet to be made or are for one pod at a time. Which value of a label a
+// machine to be bought will have, when no pool says it, nobody knows: only on the same machine are all alike.
 func (d *decision) ownJoint(g *podClass, p *model.Pod) {
 	t := d.topo
+	add := func(key int, kind string, v model.Volume) *term {
+		x := t.intern(key, []podSelector{{}}, kind+v.ID)
+		if !slices.Contains(g.joint, x) {
+			g.joint = append(g.joint, x)
+		}
+		x.used, x.volume, x.said = true, true, v.String()
+		return x
+	}
 	for _, v := range p.Volumes {
+		if !d.shared[v.ID] {
+			continue
+		}
 		for _, k := range v.Within {
 			key := t.key(k)
-			if !d.shared[v.ID] || key == host {
+			if !d.handedOut(k) {
+				key = host
+			}
+			add(key, "volume", v)
+		}
+		if v.OnePod {
+			add(host, "one pod", v).onePod = true
+		}
+	}
+}
+
+// handedOut reports whether some pool's machines have the label, as far as pools and offerings say.
+func (d *decision) handedOut(key string) bool {
+	key = require.Key(key)
+	return slices.ContainsFunc(d.pools, func(s *nodePool) bool {
+		_, defined := s.own.Get(key)
+		return key != model.LabelHostname && (defined || s.offerings.keys[key] != nil)
+	})
+}
+
+// countOnePod counts the running pods that use volumes which one pod may use at a time; one that terminates still does (plugin volumerestrictions of
+// kube-scheduler).
+func (d *decision) countOnePod(placing map[model.PodKey]bool) {
+	done := map[*term]bool{}
+	for _, g := range d.classes {
+		for _, x := range g.joint {
+			if !x.onePod || done[x] {
 				continue
 			}
-			if x := t.intern(key, []podSelector{{}}, "volume"+v.ID); !slices.Contains(g.joint, x) {
-				x.used, x.volume, x.said = true, true, v.String()
-				g.joint = append(g.joint, x)
+			done[x] = true
+			for _, v := range g.first().Volumes {
+				for _, p := range d.in.World.Index.VolumeUsers(v.ID) {
+					if x.said == v.String() && p.Node != "" && !p.Terminal && !placing[p.Key()] {
+						x.matched.add(d.topo.domain(p.Node, host), 1)
+					}
+				}
 			}
 		}
 	}
@@ -392,7 +434,10 @@ func (d *decision) relate(g *rules, ports []*term) {
 	}
 	for _, x := range g.matches {
 		if x.key == host {
-			rel(x).adds = 1
+			y := rel(x)
+			if y.adds = 1; x.onePod {
+				y.limit = 1
+			}
 		} else {
 			key(x.key)
 		}

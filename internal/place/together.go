@@ -24,7 +24,7 @@ func (d *decision) seatTogether(g *podClass, opts []seatOption) {
 		d.follow(g, opts)
 		return
 	}
-	if !g.near.self {
+	if len(g.near.terms) > 0 && !g.near.self {
 		return
 	}
 	// Nobody is anywhere: all of them on one machine, or as many as can be; on one that is there, if it holds no fewer than one to buy.
@@ -58,7 +58,7 @@ func (d *decision) present(g *podClass) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(g.joint, func(x *term) bool { return x.key == host && x.matched.total+d.allHeld(x) > 0 })
 }
 
 // follow joins the group to a pod that it wants to be near and that a machine will be bought for.
@@ -68,9 +68,12 @@ func (d *decision) follow(g *podClass, opts []seatOption) {
 		if g.unseated() == 0 {
 			return
 		}
-		if slices.ContainsFunc(b.members, func(m member) bool { return d.wants(g, m.g) }) {
+		if slices.ContainsFunc(b.members, func(m member) bool { return d.wants(g, m.g) }) && b.hasAll(g) {
 			d.bundle(g, opts, b)
 		}
+	}
+	if slices.ContainsFunc(g.joint, func(x *term) bool { return x.key == host && x.matched.total > 0 }) {
+		return
 	}
 	for _, o := range whom {
 		for i := range o.parts {
@@ -97,6 +100,19 @@ func (d *decision) wants(g, o *podClass) bool {
 		}
 	}
 	return true
+}
+
+// hasAll reports whether all that use volumes with the group that one machine will reach are in the bundle.
+func (b *bundle) hasAll(g *podClass) bool {
+	return !slices.ContainsFunc(g.joint, func(x *term) bool {
+		n := int64(0)
+		for _, m := range b.members {
+			if slices.Contains(m.g.joint, x) {
+				n += int64(m.n)
+			}
+		}
+		return x.key == host && n < x.matched.total+x.held.total
+	})
 }
 
 // bundle is pods that must share one machine yet to be bought.
@@ -132,7 +148,7 @@ func (d *decision) bundle(g *podClass, opts []seatOption, onto *bundle) {
 		d.count(g, site{c.doms, unknown, with}, 1)
 		n++
 	}
-	b.size.Take(g.size, -n)
+	b.load(g, n)
 	d.join(b, member{g, c, n})
 	g.asked += n
 	d.noteSeat(seated{g, -1, c, n})
@@ -148,14 +164,15 @@ func (d *decision) bestFor(g *podClass, opts []seatOption, onto *bundle) (best, 
 			continue
 		}
 		f := o.c.pinned
-		base := make(vec.Vec, len(g.size))
+		beside := &bundle{size: make(vec.Vec, len(g.size))}
 		if onto != nil {
 			if f = d.constraints.merge(onto.form, f, onto.size); f == nil {
 				continue
 			}
-			base = onto.size
+			beside = &bundle{size: onto.size.Clone(), members: onto.members}
 		}
-		n := d.regarded(g, site{o.c.doms, unknown, f}, min(d.holds(f, base, g), d.together(g, onto)))
+		beside.attach(g)
+		n := d.regarded(g, site{o.c.doms, unknown, f}, min(d.holds(f, beside.size, g), d.together(g, onto)))
 		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
 			best, most, with = i, n, f
 		}
@@ -188,11 +205,11 @@ func (d *decision) regards(g *podClass, doms []int32) bool {
 	return ok
 }
 
-// holds returns how many pods of the group some offering holds beside base, with as much choice as the pool asks for.
+// holds returns how many pods of the group some offering holds beside base, which has their shared volumes, with as much choice as the pool asks for.
 func (d *decision) holds(f *nodeConstraint, base vec.Vec, g *podClass) int {
 	most := 0
 	for _, s := range d.pools {
-		most = max(most, s.most(s.affordable(d.allowedOf(s, f)), base, g.size, g.unseated()))
+		most = max(most, s.most(s.affordable(d.allowedOf(s, f)), base, g.lean, g.unseated()))
 	}
 	return most
 }

@@ -69,9 +69,10 @@ type term struct {
 	// used is set when a pod to place is picked or owns the term.
 	used bool
 	near bool // counts for affinity
-	// volume is set when it counts the users of a volume that is yet to be made, which have to be in one domain; said names it.
-	volume bool
-	said   string
+	// volume is set when it counts the users of a volume that is yet to be made, which have to be in one domain, or, with onePod, of one that a
+	// single pod may use at a time; said names it.
+	volume, onePod bool
+	said           string
 }
 
 // spot is a machine that is there or on its way, whether or not it takes pods.
@@ -264,7 +265,7 @@ type rules struct {
 	spread  []spreadRule
 	anti    []*term
 	near    nearRule
-	joint   []*term // volumes that are yet to be made: where others that use them are
+	joint   []*term // volumes that are yet to be made, or that one pod may use: where others that use them are
 	avoid   []*term // wished: not where these are
 	toward  []*term // wished: where these are, under each key
 	matches []*term // terms that pick the group's pods

@@ -38,6 +38,24 @@ func (d dims) attachSize(size vec.Vec, p *model.Pod) {
 	}
 }
 
+// attach adds the volumes to the bundle's size that the group's pods share and that nobody in it brings.
+func (b *bundle) attach(g *podClass) {
+	for _, m := range g.shared {
+		brings := func(o member) bool {
+			return slices.ContainsFunc(o.g.shared, func(x mount) bool { return x.id == m.id })
+		}
+		if !slices.ContainsFunc(b.members, brings) {
+			b.size[m.column]++
+		}
+	}
+}
+
+// load adds n pods of the group, who are not yet members, to the bundle's size.
+func (b *bundle) load(g *podClass, n int) {
+	b.attach(g)
+	b.size.Take(g.lean, -n)
+}
+
 // holds returns how many more pods of the group fit on the existing node; at most most.
 func (s *existingNode) holds(g *podClass, most int) int {
 	if len(g.shared) == 0 {

@@ -27,8 +27,7 @@ func (d *decision) tieText(s *nodePool, g *podClass) (model.Why, string) {
 	}
 	switch {
 	case len(g.joint) > 0 && !slices.ContainsFunc(g.joint, func(x *term) bool { return x.matched.total == 0 }) && len(g.near.terms)+len(g.anti)+len(g.spread) == 0:
-		return model.WhyVolumes, fmt.Sprintf("%s is yet to be made, and will be reached from one %s only: that of other pods that use it, where this one has no place",
-			g.joint[0].said, d.topo.keys[g.joint[0].key])
+		return model.WhyVolumes, d.jointText(g.joint[0])
 	case len(g.near.terms) > 0 && !d.present(g):
 		return model.WhyPodAffinity, "no pod that it wants to be near is anywhere"
 	case len(g.near.terms) > 0:
@@ -39,6 +38,18 @@ func (d *decision) tieText(s *nodePool, g *podClass) (model.Why, string) {
 		return model.WhyTopologySpread, fmt.Sprintf("spread over %s leaves no place", d.topo.keys[g.spread[0].term.key])
 	}
 	return model.WhyPodAffinity, "a pod that refuses it is in every domain that can be had"
+}
+
+// jointText says what a volume that others use keeps one more pod from.
+func (d *decision) jointText(x *term) string {
+	what := "machine"
+	switch {
+	case x.onePod:
+		return x.said + " lets one pod use it at a time (ReadWriteOncePod), and another one does or will"
+	case x.key != host:
+		what = d.topo.keys[x.key]
+	}
+	return fmt.Sprintf("%s is yet to be made, and will be reached from one %s only: that of other pods that use it, where this one has no place", x.said, what)
 }
 
 // lacked names the first label of a spread's that no machine of the pool has; or is when each has a machine, but none has all.

@@ -62,13 +62,13 @@ func (w *World) volume(like model.VolumeClaim) (model.Volume, bool) {
 		}
 		// A claim that names its volume beforehand is bound by the volume controller, whatever its class: until it has, kube-scheduler
 		// takes the pod for nobody's (GetPodVolumeClaims in its plugin volumebinding counts it among unbound immediate claims).
-		return model.Volume{ID: volumeID(v), Driver: v.Driver, Terms: v.Terms,
+		return model.Volume{ID: volumeID(v), Driver: v.Driver, Terms: v.Terms, OnePod: c.OnePod,
 			Said: fmt.Sprintf("claim %s (volume %s)", c.ObjectKey(), v.Name)}, sound && c.Bound
 	}
 	if !known || !class.Waits || class.Provisioner == noProvisioner {
 		return model.Volume{}, false
 	}
-	out := model.Volume{ID: "claim " + c.ObjectKey(), Driver: class.Provisioner, Terms: class.Terms,
+	out := model.Volume{ID: "claim " + c.ObjectKey(), Driver: class.Provisioner, Terms: class.Terms, OnePod: c.OnePod,
 		Said: fmt.Sprintf("claim %s (storage class %s)", c.ObjectKey(), class.Name)}
 	if !class.Redundant {
 		out.Within = w.within(class.Provisioner)

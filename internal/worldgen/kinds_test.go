@@ -52,7 +52,7 @@ func TestKindsHaveWhatTheyAreFor(t *testing.T) {
 		"link by " + model.LabelHostname, "link by " + model.LabelZone, "link that runs", "link near two others", "apart by " + model.LabelHostname,
 		"apart by " + model.LabelZone, "apart in namespaces by label", "apart in named namespaces", "apart from all others", "running pod that refuses", "three alternatives",
 		"claim bound", "claim to be made", "claim to be made in topologies", "claim being made", "claim named beforehand", "claim that its volume names", "claim made at once",
-		"claim by hand", "claim lost", "claim going", "claim of no class", "no claim", "claim shared", "volume of one node"} {
+		"claim by hand", "claim lost", "claim going", "claim of no class", "no claim", "claim shared", "claim shared that one pod may use", "claim shared that one node will reach", "volume of one node"} {
 		if seen[word] < 10 {
 			t.Errorf("%s occurs %d times in 300 worlds", word, seen[word])
 		}
@@ -83,6 +83,8 @@ func states(w model.World, s Storage, note func(bool, string)) {
 			}
 			c := s.Claims[at]
 			k, known := class[c.Class]
+			note(users[key] == 2 && c.OnePod, "claim shared that one pod may use")
+			note(users[key] == 2 && c.Volume == "" && (k.Provisioner == HostDriver || k.Provisioner == OwnDriver), "claim shared that one node will reach")
 			open := c.Volume == "" && c.SelectedNode == ""
 			note(c.Bound && !c.Lost && !c.Deleting, "claim bound")
 			note(open && k.Waits && !named[key], "claim to be made")

@@ -93,7 +93,8 @@ func (o odd) pod(p *model.Pod) {
 		p.HostPorts = append(p.HostPorts, model.HostPort{IP: "::1", Protocol: "SCTP", Port: 9})
 	}
 	if o.chance() {
-		p.Volumes = []model.Volume{{ID: "v" + o.value(), Driver: o.value(), Terms: []model.Term{{o.requirement()}, {o.requirement()}}}}
+		p.Volumes = []model.Volume{{ID: "v" + o.value(), Driver: o.value(), Terms: []model.Term{{o.requirement()}, {o.requirement()}},
+			Within: []string{o.key()}, OnePod: o.chance()}}
 	}
 }
 

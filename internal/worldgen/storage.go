@@ -13,6 +13,14 @@ import (
 // FileDriver is a CSI driver whose volumes are reached from everywhere and count against no limit. Those of Driver are made in one zone.
 const FileDriver = "file.csi.example.com"
 
+// Drivers whose volumes are reached from the node that they were made on alone. HostDriver tells nodes by their names, OwnDriver by NodeLabel, which
+// a node has as soon as the driver runs there.
+const (
+	HostDriver = "host.csi.example.com"
+	OwnDriver  = "own.csi.example.com"
+	NodeLabel  = "topology.own.csi.example.com/node"
+)
+
 // Storage is what a cluster holds of volumes, beside the pods that name claims. Lists are sorted by name.
 type Storage struct {
 	Classes []model.StorageClass
@@ -45,12 +53,15 @@ func Stored(seed uint64) (model.World, Storage) {
 			switch name := fmt.Sprintf("data-%03d-%d", i, n); {
 			case p.Node != "" && n < had:
 				p.VolumeClaims = append(p.VolumeClaims, g.mounted(p, name))
+				if g.chance(15) {
+					shared[workload] = name
+				}
 			case p.Node != "" || n > 0 && !g.chance(30) || !g.chance(60):
 			case n == 0 && shared[workload] != "":
 				p.VolumeClaims = append(p.VolumeClaims, shared[workload])
 			default:
 				p.VolumeClaims = append(p.VolumeClaims, g.claim(p.Namespace, name))
-				if n == 0 && g.chance(25) {
+				if n == 0 && g.chance(40) {
 					shared[workload] = name
 				}
 			}
@@ -85,7 +96,9 @@ func (g *shelf) classes() {
 	g.s.Classes = []model.StorageClass{
 		{Name: "files", Provisioner: FileDriver, Waits: true},
 		{Name: "hand", Provisioner: "kubernetes.io/no-provisioner", Waits: true},
+		{Name: "host", Provisioner: HostDriver, Waits: true},
 		{Name: "now", Provisioner: Driver, Terms: topologies()},
+		{Name: "own", Provisioner: OwnDriver, Waits: true},
 		{Name: "waits", Provisioner: Driver, Waits: true},
 		{Name: "waits-zones", Provisioner: Driver, Waits: true, Terms: topologies()},
 	}
@@ -115,7 +128,7 @@ func (g *shelf) make(class string, c model.VolumeClaim) string {
 
 // mounted adds a claim that a pod uses where it runs.
 func (g *shelf) mounted(p *model.Pod, name string) string {
-	c := model.VolumeClaim{Namespace: p.Namespace, Name: name, Class: "waits", Bound: true}
+	c := model.VolumeClaim{Namespace: p.Namespace, Name: name, Class: "waits", Bound: true, OnePod: g.chance(40)}
 	c.Volume = g.make(c.Class, c)
 	v := &g.s.Volumes[len(g.s.Volumes)-1]
 	at := slices.IndexFunc(g.w.Nodes, func(n model.Node) bool { return n.Name == p.Node })
@@ -130,7 +143,7 @@ func (g *shelf) mounted(p *model.Pod, name string) string {
 
 // claim adds a claim for a pod that waits, in some state, and returns its name.
 func (g *shelf) claim(namespace, name string) string {
-	c := model.VolumeClaim{Namespace: namespace, Name: name, Class: pick(g.gen, "waits", "waits-zones", "waits-zones", "files")}
+	c := model.VolumeClaim{Namespace: namespace, Name: name, Class: pick(g.gen, "waits", "waits-zones", "waits-zones", "files", "host", "own"), OnePod: g.chance(40)}
 	bind := func() { c.Volume, c.Bound = g.make(c.Class, c), true }
 	switch n := g.r.IntN(100); {
 	case n < 35:

@@ -24,14 +24,15 @@
 //	     [do-not-disrupt=true] [revision=cilium/3] [label.k=v]
 //	    [spread=KEY:SKEW:SELECTOR[:soft,min=3,any-affinity,honor-taints]] [near=KEY:SELECTOR[:ns|ns[:SELECTOR]]] [apart=… as near]
 //	    [prefer-node=100:k:In:a,b;k2:Exists] [prefer-near=50:… as near] [prefer-apart=50:… as near]
-//	    [port=8080/UDP@10.0.0.1] [volume=ID:DRIVER:k:In:a;k2:Exists|k:In:b] [within=ID:zone,k]
+//	    [port=8080/UDP@10.0.0.1] [volume=ID:DRIVER:k:In:a;k2:Exists|k:In:b] [within=ID:zone,k] [one-pod=ID]
 //	daemon cilium [ns=kube-system] cpu=100m … as for pods
 //	pdb web allowed=0 pods=default/web-0,default/web-1
 //	namespace team-a [label.k=v]
 //
 // Types and nodes may have attach.DRIVER=N: how many volumes of the driver they take. KEY is a node label, or zone or host for
 // the two that everybody uses. SELECTOR picks pods by label: "app=web|api;tier!=db;owner;!legacy", "*" everything, "-" nothing.
-// within says that the volume is yet to be made and which labels the nodes of its pods must share. spread is hard unless soft; near and apart are pod affinity and anti-affinity, which look into the pod's own namespace unless told otherwise.
+// within says that the volume is yet to be made and which labels the nodes of its pods must share, one-pod that only one pod may use it
+// at a time. spread is hard unless soft; near and apart are pod affinity and anti-affinity, which look into the pod's own namespace unless told otherwise.
 //
 // A pod line with xN stands for N pods named name-0 … name-N-1. A pod without node= waits for a node unless gated, terminal or
 // unjudged (kube-scheduler has not looked at it yet). A type line with for= is what that one pool is sold instead of what its class is.

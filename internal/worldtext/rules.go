@@ -77,6 +77,14 @@ func (f *fields) rules(p *model.Pod) {
 			p.Volumes[i].Within = append(p.Volumes[i].Within, topologyKey(k))
 		}
 	}
+	for _, s := range f.take("one-pod") {
+		i := slices.IndexFunc(p.Volumes, func(v model.Volume) bool { return v.ID == unescape(s) })
+		if i < 0 {
+			f.fail("one-pod %q: the pod has no such volume", s)
+			continue
+		}
+		p.Volumes[i].OnePod = true
+	}
 	slices.SortStableFunc(p.Volumes, func(a, b model.Volume) int { return strings.Compare(a.ID, b.ID) })
 }
 
@@ -290,6 +298,9 @@ func (l *line) rules(p model.Pod) *line {
 		}
 		if len(keys) > 0 {
 			l.field("within", escape(v.ID, ":")+":"+strings.Join(keys, ","))
+		}
+		if v.OnePod {
+			l.field("one-pod", escape(v.ID, ""))
 		}
 	}
 	return l

@@ -26,10 +26,14 @@ func encode(t *testing.T, o model.Object) client.Object {
 	case model.Namespace:
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.Name, Labels: o.Labels}}
 	case model.VolumeClaim:
+		mode := corev1.ReadWriteOnce
+		if o.OnePod {
+			mode = corev1.ReadWriteOncePod
+		}
 		return &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
 			Spec: corev1.PersistentVolumeClaimSpec{
-				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				AccessModes: []corev1.PersistentVolumeAccessMode{mode},
 				Resources:   corev1.VolumeResourceRequirements{Requests: size()}, StorageClassName: &o.Class, VolumeName: o.Volume,
 			},
 		}

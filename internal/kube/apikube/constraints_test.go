@@ -167,6 +167,8 @@ spec: {storageClassName: managed-csi, volumeName: pv-1}
 status: {phase: Bound}`, model.VolumeClaim{Class: "managed-csi", Volume: "pv-1", Bound: true}},
 		"named beforehand": {`spec: {storageClassName: "", volumeName: pv-1}`, model.VolumeClaim{Volume: "pv-1"}},
 		"being made":       {`metadata: {annotations: {volume.kubernetes.io/selected-node: n1}}`, model.VolumeClaim{SelectedNode: "n1"}},
+		"for one pod":      {`spec: {accessModes: [ReadWriteOncePod]}`, model.VolumeClaim{OnePod: true}},
+		"for one node":     {`spec: {accessModes: [ReadWriteOnce]}`, model.VolumeClaim{}},
 		"lost":             {`status: {phase: Lost}`, model.VolumeClaim{Lost: true}},
 		"going":            {`metadata: {deletionTimestamp: "2026-05-01T12:00:00Z"}`, model.VolumeClaim{Deleting: true}},
 		"with a class in the old place": {`

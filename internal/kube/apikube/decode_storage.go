@@ -42,6 +42,7 @@ func decodeVolumeClaim(c *corev1.PersistentVolumeClaim) model.VolumeClaim {
 	out := model.VolumeClaim{
 		Namespace: c.Namespace, Name: c.Name, Volume: c.Spec.VolumeName, Bound: bound && c.Spec.VolumeName != "",
 		SelectedNode: c.Annotations[annotationSelectedNode],
+		OnePod:       slices.Contains(c.Spec.AccessModes, corev1.ReadWriteOncePod),
 		Lost:         c.Status.Phase == corev1.ClaimLost, Deleting: c.DeletionTimestamp != nil,
 	}
 	if old, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {

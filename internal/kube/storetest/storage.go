@@ -41,6 +41,7 @@ func storageIsTold(t *testing.T, w World) {
 		t.Errorf("told\n%+v\nwant\n%+v", got, class)
 	}
 	told(t, w, p, model.VolumeClaim{Namespace: "default", Name: "data", Class: class.Name})
+	told(t, w, p, model.VolumeClaim{Namespace: "default", Name: "alone", Class: class.Name, OnePod: true})
 
 	ns := model.Namespace{Name: "exam-team", Labels: map[string]string{"team": "x"}}
 	w.Put(t, ns)
