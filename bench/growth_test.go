@@ -15,6 +15,9 @@ func manyTerms(pods int) model.World {
 func hostPairs(pods int) model.World {
 	return workload.World(workload.Families(), workload.HostPairs(pods, 1))
 }
+func hundredPools(pods int) model.World {
+	return workload.Teams(workload.Families(), workload.Shapes(pods, 1), 100)
+}
 func oddShapes(pods int) model.World {
 	return workload.World(workload.Families(), workload.OddShapes(pods, 1))
 }
@@ -26,7 +29,7 @@ func TestHardInputsGrowGently(t *testing.T) {
 		name  string
 		world func(pods int) model.World
 		pods  int
-	}{{"forty terms", manyTerms, 500}, {"pairs on a host", hostPairs, 1_500}, {"odd shapes", oddShapes, 3_000}} {
+	}{{"forty terms", manyTerms, 500}, {"pairs on a host", hostPairs, 1_500}, {"odd shapes", oddShapes, 3_000}, {"a hundred pools", hundredPools, 1_000}} {
 		small, large := c.world(c.pods), c.world(times*c.pods)
 		most := math.Pow(times, exponent)
 		more, a, b := ratio(most, func() { decide(small) }, func() { decide(large) })

@@ -30,7 +30,7 @@ func TestFasterThanUpstream(t *testing.T) {
 // not counted. Of pairs there are a thousand: for fewer, upstream is done before we have looked at whole pods, which takes up to a quarter of
 // a second for machines that cost half a hundredth less.
 func TestHardInputsAreNotSlowerThanUpstream(t *testing.T) {
-	for _, in := range HardInputs(300, 1_000, 400) {
+	for _, in := range HardInputs(300, 1_000, 400, 500) {
 		r, err := Race(in)
 		if err != nil {
 			t.Error(err)

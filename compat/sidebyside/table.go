@@ -41,7 +41,8 @@ func SpeedInputs(c Choice) []Input {
 		}
 		out = append(out, in)
 	}
-	out = append(out, HardInputs(2_000, 2_000, 2_500)...)
+	out = append(out, HardInputs(2_000, 2_000, 2_500, 2_500)...)
+	out = append(out, odd(25_000))
 	return c.of(append(out,
 		Input{Name: "wishes only, 4000 pods (Respect)", World: workload.World(steps, workload.Wishes(4_000, seed))},
 		Input{Name: "wishes only, 4000 pods (Ignore)", World: workload.World(steps, workload.Wishes(4_000, seed)), IgnorePreferences: true},
@@ -49,14 +50,21 @@ func SpeedInputs(c Choice) []Input {
 		Input{Name: "no topology, 5000 pods", World: workload.World(bench.OnDemand(workload.Families()), workload.Shapes(5_000, seed))}))
 }
 
-// HardInputs are so many pods with forty OR-ed terms of node affinity, in pairs that share a host, and of sizes of which hardly two are the same.
-func HardInputs(terms, pairs, odd int) []Input {
+// HardInputs are so many pods with forty OR-ed terms of node affinity, in pairs that share a host, of sizes of which hardly two are the same, and of a
+// hundred teams with a pool each.
+func HardInputs(terms, pairs, sizes, teams int) []Input {
 	families := bench.OnDemand(workload.Families())
 	return []Input{
 		{Name: fmt.Sprintf("forty OR-ed terms each, %d pods", terms), World: workload.World(families, workload.ManyTerms(terms, 40, seed))},
 		{Name: fmt.Sprintf("in pairs by host affinity, %d pods", pairs), World: workload.World(families, workload.HostPairs(pairs, seed))},
-		{Name: fmt.Sprintf("sizes all different, %d pods", odd), World: workload.World(families, workload.OddShapes(odd, seed))},
+		odd(sizes),
+		{Name: fmt.Sprintf("of a hundred pools, %d pods", teams), World: workload.Teams(families, workload.Shapes(teams, seed), 100)},
 	}
+}
+
+func odd(pods int) Input {
+	return Input{Name: fmt.Sprintf("sizes all different, %d pods", pods),
+		World: workload.World(bench.OnDemand(workload.Families()), workload.OddShapes(pods, seed))}
 }
 
 // CostInputs are the races for money: mixed shapes with and without topology on the lab's Azure and on a family of sizes with
