@@ -1,14 +1,10 @@
 package place
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
-	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
-	"github.com/karpenter-aks/karpenter/model"
 )
 
 // allowed is what one pool can offer to pods of one form.
@@ -114,96 +110,6 @@ func slicesOr(a, b bitset.Set) bitset.Set {
 	out := append(bitset.Set(nil), a...)
 	out.Or(b)
 	return out
-}
-
-func (s *nodePool) conflictText(k string, t require.Set) string {
-	want, _ := t.Get(k)
-	have, defined := s.own.Get(k)
-	switch {
-	case k == model.LabelHostname:
-		return fmt.Sprintf("label %s: a new node's name is not known yet, pod wants %s", k, want)
-	case defined:
-		return fmt.Sprintf("label %s: pool allows %s, pod wants %s", k, have, want)
-	}
-	return fmt.Sprintf("label %s: pool does not define it, pod wants %s", k, want)
-}
-
-// machineText names the first label that alone leaves no offering, or says that the combination does.
-func (s *nodePool) machineText(t require.Set) string {
-	for _, k := range t.Keys() {
-		if !s.offerings.machine(k) {
-			continue
-		}
-		want, _ := t.Get(k)
-		have, defined := s.own.Get(k)
-		if s.base.And(s.offerings.match(k, want.And(have))).First() < 0 {
-			if defined {
-				return fmt.Sprintf("label %s: pool allows %s, pod wants %s, which no offering has", k, have, want)
-			}
-			return fmt.Sprintf("label %s: no offering of the pool has what the pod wants: %s", k, want)
-		}
-	}
-	return fmt.Sprintf("no offering of the pool has all that the pod wants: %s", t)
-}
-
-// sizeText names the resource of which even the roomiest offering has too little.
-func (s *nodePool) sizeText(from bitset.Set, size vec.Vec) string {
-	most := make(vec.Vec, len(size))
-	from.Each(func(i int) {
-		for j, v := range s.room[i] {
-			most[j] = max(most[j], v)
-		}
-	})
-	for j, n := range s.names {
-		if size[j] > most[j] {
-			if driver, ok := strings.CutPrefix(n, attachPrefix); ok {
-				return fmt.Sprintf("attaches %d volumes of %s but no offering can attach more than %d", size[j], driver, most[j])
-			}
-			q := model.FormatQuantities(n, size[j], max(0, most[j]))
-			return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons", n, q[0], q[1])
-		}
-	}
-	return fmt.Sprintf("needs %s, and no single offering has that much of everything beside its daemons", s.names.resources(size))
-}
-
-// maxNamed bounds how many offerings a text names.
-const maxNamed = 3
-
-func (s *nodePool) soldOutText(from bitset.Set) string {
-	var names []string
-	from.Each(func(i int) {
-		if len(names) < maxNamed {
-			name := s.offerings.items[i].o.Key().String()
-			if why := s.offerings.items[i].o.Unavailable; why != "" {
-				name += ": " + why
-			}
-			names = append(names, name)
-		}
-	})
-	if n := from.Count() - len(names); n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
-	}
-	return "everything that would fit is unavailable for now: " + strings.Join(names, "; ")
-}
-
-// limitText says which limit stands in the way of the smallest machine that would fit.
-func (s *nodePool) limitText(from bitset.Set) string {
-	if len(s.limits) == 0 {
-		return ""
-	}
-	for j, n := range s.limits {
-		least := int64(unlimited)
-		from.Each(func(i int) { least = min(least, s.cost[i][j]) })
-		if least > s.left[j] && isSupply(n) {
-			return "of " + strings.TrimPrefix(n, supplyPrefix) + " the cloud keeps no more, or others hold them already"
-		}
-		if least > s.left[j] {
-			limit := s.pool.Limits[n]
-			q := model.FormatQuantities(n, limit, limit-s.left[j], least)
-			return fmt.Sprintf("limits.%s %s: %s in use or planned, the smallest machine that fits adds %s", n, q[0], q[1], q[2])
-		}
-	}
-	return "the pool's limits together leave no machine that fits"
 }
 
 // affordable returns the offerings of l that the limits still allow.

@@ -42,9 +42,9 @@ const (
 
 // buyer turns the bins of one tier into new claims.
 type buyer struct {
-	d       *decision
+	d       *purchasing
 	pools   []*nodePool
-	classes []*podClass
+	classes []*group
 	choices []choice
 	most    int // options per new claim
 	// spare is, per pool, what the limits leave after all bins; waiting counts bins not turned into new claims yet.
@@ -125,9 +125,9 @@ func (b *buyer) deal(x portfolio.Bin) *deal {
 // answer fills in what machines the deal may ask for.
 func (b *buyer) answer(d *deal) {
 	c := &b.choices[d.choice]
-	s := b.pools[c.Seller]
+	s := seller{b.pools[c.Seller]}
 	fits, own, first := b.candidates(d)
-	order, sight := append(b.order[:0], c.company...), sight{pool: s, most: b.most}
+	order, sight := append(b.order[:0], c.company...), sight{pool: s.nodePool, most: b.most}
 	t, all := s.variety(), len(s.wanted) > 0 && len(s.bounded) > 0
 	for i := first; i >= 0 && (len(order) < longList*b.most || all || !t.full()); i = fits.Next(i + 1) {
 		if !s.room[i].Covers(d.need) || !d.allowed.Covers(s.cost[i]) {
@@ -166,17 +166,17 @@ func (b *buyer) answer(d *deal) {
 }
 
 // single reports whether no form has alternatives: then what a claim asks for follows from the node constraints and the options.
-func (b *buyer) single(s *nodePool, forms []*nodeConstraint) bool {
-	return !slices.ContainsFunc(forms, func(f *nodeConstraint) bool { return len(b.d.allowedOf(s, f).terms) != 1 })
+func (b *buyer) single(s seller, forms []*nodeConstraint) bool {
+	return !slices.ContainsFunc(forms, func(f *nodeConstraint) bool { return len(b.d.allowedOf(s.nodePool, f).terms) != 1 })
 }
 
 // candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'
 // terms; these terms; and that first one, -1 when there is none.
 func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
-	s := b.pools[b.choices[d.choice].Seller]
+	s := seller{b.pools[b.choices[d.choice].Seller]}
 	ok := slices.Clone(s.base)
 	for _, f := range d.forms {
-		ok.Narrow(b.d.allowedOf(s, f).ok)
+		ok.Narrow(b.d.allowedOf(s.nodePool, f).ok)
 	}
 	first := ok.First()
 	for first >= 0 && !(s.room[first].Covers(d.need) && d.allowed.Covers(s.cost[first])) {
@@ -191,7 +191,7 @@ func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
 	}
 	// Of alternatives, pods take the first that the cheapest offering meets; the claim then asks for it.
 	for _, f := range d.forms {
-		l := b.d.allowedOf(s, f)
+		l := b.d.allowedOf(s.nodePool, f)
 		if len(l.terms) == 1 {
 			own = own.And(l.terms[0])
 			continue
@@ -207,7 +207,7 @@ func (b *buyer) candidates(d *deal) (bitset.Set, require.Set, int) {
 }
 
 // giveUp closes the pool to the group: too few offerings remain there for its pods to choose from.
-func (d *decision) giveUp(g *podClass, s *nodePool) {
+func (d *purchasing) giveUp(g *group, s *nodePool) {
 	f := *g.constraint
 	f.allowed = slices.Clone(f.allowed)
 	f.allowed[s.id] = &allowed{ok: bitset.New(len(s.offerings.items))}
@@ -220,7 +220,7 @@ func (d *decision) giveUp(g *podClass, s *nodePool) {
 
 func (b *buyer) purchase(x portfolio.Bin) (NewClaim, bool) {
 	c := &b.choices[x.Choice]
-	s := b.pools[c.Seller]
+	s := seller{b.pools[c.Seller]}
 	d := b.deal(x)
 	b.waiting[s.id]--
 	if len(d.options) == 0 {
@@ -233,7 +233,7 @@ func (b *buyer) purchase(x portfolio.Bin) (NewClaim, bool) {
 		s.left[j] -= v
 	}
 	n := 0
-	m := made{pool: s, deal: d}
+	m := made{pool: s.nodePool, deal: d}
 	for _, l := range x.Loads {
 		n += l.N
 		if g := b.classes[l.Group]; g.bundled {
@@ -265,7 +265,7 @@ func compareKeys(a, b model.PodKey) int {
 // options picks, in order of preference, at most most of the offerings that hold the pods, and returns what the claim
 // must request: the pods and the most that daemons take on any of them. Every option holds that. What comes first in
 // from wins where daemons differ so much that two offerings cannot both be options.
-func (s *nodePool) options(from []int, pods model.Resources, need vec.Vec, most int) ([]int, model.Resources) {
+func (s seller) options(from []int, pods model.Resources, need vec.Vec, most int) ([]int, model.Resources) {
 	if s.steady() && len(s.wanted) == 0 {
 		if len(from) > 0 {
 			from = s.narrow(from, most)
@@ -326,7 +326,7 @@ func (s *nodePool) options(from []int, pods model.Resources, need vec.Vec, most 
 
 // requirements is what the claim must ask for: own, narrowed to the options' types, zones and capacity types. Labels that
 // could still go either way get one value, so that everybody who reads the claim expects the same node.
-func (s *nodePool) requirements(own require.Set, options []Option) []model.Requirement {
+func (s seller) requirements(own require.Set, options []Option) []model.Requirement {
 	types, zones, kinds := make([]string, 0, len(options)), make([]string, 0, 4), make([]string, 0, 2)
 	for i := range options {
 		k := &options[i].Key

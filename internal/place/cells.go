@@ -4,52 +4,38 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
-	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // maxCells bounds how many combinations of values one form is looked at under; more values than that are left alone.
 const maxCells = 4096
 
-// existingFor lists capacity that is paid for and takes the form, in order of preference.
-func (d *decision) existingFor(f *nodeConstraint) []int32 {
-	if f.hasSlots {
-		return f.slots
-	}
-	f.hasSlots = true
-	for i, s := range d.existing {
-		if s.takes(f) {
-			f.slots = append(f.slots, int32(i))
-		}
-	}
-	return f.slots
+// atlas knows where pods may go.
+type atlas struct {
+	ties
+	cells map[cellsKey]*cells
 }
 
-// allowedOf asks a pool about a form, once.
-func (d *decision) allowedOf(s *nodePool, f *nodeConstraint) *allowed {
-	if f.allowed == nil {
-		f.allowed = make([]*allowed, len(d.pools))
-	}
-	if f.allowed[s.id] == nil {
-		f.allowed[s.id] = newLot(s, f)
-		s.setup += 1 + len(f.terms)
-	}
-	return f.allowed[s.id]
+type cellsKey struct {
+	f    *nodeConstraint
+	keys string
 }
 
 // cellsOf lists where pods of a form may go as far as the keys can tell: on what is paid for and on what can be bought.
-func (d *decision) cellsOf(f *nodeConstraint, keys []int) *cells {
+func (d *atlas) cellsOf(f *nodeConstraint, keys []int) *cells {
 	var name []byte
 	for _, k := range keys {
 		name = strconv.AppendInt(append(name, ','), int64(k), 10)
 	}
-	if c := f.cells[string(name)]; c != nil {
+	at := cellsKey{f, string(name)}
+	if c := d.cells[at]; c != nil {
 		return c
 	}
 	cs := &cells{}
-	f.cells[string(name)] = cs
+	remember(&d.cells, at, cs)
 	byKey := map[string]*cell{}
 	get := func(values []string) *cell {
 		c := &cell{values: values, has: bitset.New(len(d.existing))}
@@ -127,7 +113,7 @@ func (d *decision) cellsOf(f *nodeConstraint, keys []int) *cells {
 	return cs
 }
 
-func (d *decision) keyNames(keys []int) []string {
+func (d *atlas) keyNames(keys []int) []string {
 	out := make([]string, len(keys))
 	for i, k := range keys {
 		out[i] = d.topo.keys[k]
@@ -137,7 +123,7 @@ func (d *decision) keyNames(keys []int) []string {
 
 // expand calls f with every combination of values that a pool's nodes may have under the keys, and the offerings that
 // have it.
-func (d *decision) expand(s *nodePool, l alternative, keys []int, f func(values []string, sold bitset.Set)) {
+func (d *atlas) expand(s *nodePool, l alternative, keys []int, f func(values []string, sold bitset.Set)) {
 	values := make([]string, len(keys))
 	var walk func(i int, left bitset.Set)
 	walk = func(i int, left bitset.Set) {
@@ -166,30 +152,6 @@ func (d *decision) expand(s *nodePool, l alternative, keys []int, f func(values 
 	walk(0, l.ok)
 }
 
-// handsOut lists the values that the pool may give its nodes under a label of its own, as far as the pods agree; "" stands
-// for none. Where the pool allows any value, those come into question that others have or ask for; one is invented
-// only where there is none.
-func (s *nodePool) handsOut(k string, free require.Set, said []string) []string {
-	v, defined := s.own.Get(k)
-	if !defined {
-		return []string{""}
-	}
-	if narrow, ok := free.Get(k); ok {
-		v = v.And(narrow)
-	}
-	if list, listed := v.Listed(); listed {
-		return list
-	}
-	out := slices.DeleteFunc(slices.Clone(said), func(x string) bool { return !v.Has(x) })
-	if len(out) > 0 {
-		return out
-	}
-	if one, ok := v.Pick(); ok {
-		return []string{one}
-	}
-	return []string{""}
-}
-
 // offer is what a new machine in a cell would cost at least, for pods of one size.
 type offer struct {
 	ok     bool
@@ -203,7 +165,7 @@ func (a offer) compare(b offer) int {
 
 // cheapestIn returns the least that a machine for one pod of the group costs in the cell, of the heaviest pool that has one and whose
 // limits are not spent.
-func (d *decision) cheapestIn(g *podClass, c *cell) offer {
+func (d *atlas) cheapestIn(g *seatClass, c *cell) offer {
 	best := offer{}
 	for id, sold := range c.sold {
 		if sold == nil {
@@ -213,7 +175,7 @@ func (d *decision) cheapestIn(g *podClass, c *cell) offer {
 		if best.ok && best.weight > s.pool.Weight {
 			break // pools are sorted, heavy ones first
 		}
-		if len(s.choosy) > 0 && d.in.MinValues != BestEffort && !s.varied(sold, g.size) {
+		if len(s.choosy) > 0 && d.minValues != BestEffort && !s.varied(sold, g.size) {
 			continue
 		}
 		for i := sold.First(); i >= 0; i = sold.Next(i + 1) {
@@ -227,3 +189,24 @@ func (d *decision) cheapestIn(g *podClass, c *cell) offer {
 	}
 	return best
 }
+
+// site is where a machine would be bought in the cell.
+func (c *cell) site() site { return site{c.doms, unknown, c.pinned} }
+
+// cells are the ways in which labels under some topology keys may turn out for a form.
+type cells struct {
+	list []*cell
+}
+
+// cell is one combination of values: where pods of a form may go, as far as topology can tell.
+type cell struct {
+	values []string        // per key; "" = no such label
+	doms   []int32         // per topology key of the decision; unknown = no such label, or not asked about
+	slots  []int32         // capacity that is paid for, in order of preference
+	has    bitset.Set      // existing nodes, as a set
+	pinned *nodeConstraint // the form narrowed to the values; nil when nothing can be bought there
+	// sold are, per pool, the offerings on sale there; empty where nil.
+	sold []bitset.Set
+}
+
+func (c *cell) key() string { return strings.Join(c.values, "\x00") }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
-	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
 
@@ -26,7 +24,7 @@ func newChoices(tier []*nodePool, groups []*nodeConstraint) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.id, groups) {
-			if kinds := s.kinds(choice{Choice: portfolio.Choice{Seller: s.id, Free: fi}}, f, groups); all == nil {
+			if kinds := (seller{s}).kinds(choice{Choice: portfolio.Choice{Seller: s.id, Free: fi}}, f, groups); all == nil {
 				all = kinds
 			} else {
 				all = append(all, kinds...)
@@ -80,7 +78,7 @@ func flavours(id int, groups []*nodeConstraint) []require.Set {
 const lookBack = 4
 
 // kinds lists what one pool can sell to the node constraints that agree with a flavour.
-func (s *nodePool) kinds(like choice, flavour require.Set, groups []*nodeConstraint) []choice {
+func (s seller) kinds(like choice, flavour require.Set, groups []*nodeConstraint) []choice {
 	n, words := len(s.offerings.items), (len(groups)+63)/64
 	masks, flat := make([]bitset.Set, n), make(bitset.Set, n*words)
 	some := 0
@@ -117,23 +115,4 @@ func (s *nodePool) kinds(like choice, flavour require.Set, groups []*nodeConstra
 		}
 	}
 	return out
-}
-
-// most returns how many of size one machine may be filled with beside base, at most n: as many as some offering holds, or, with
-// minValues, enough of them.
-func (s *nodePool) most(from bitset.Set, base, size vec.Vec, n int) int {
-	best := 0
-	if len(s.choosy) == 0 {
-		from.Each(func(i int) {
-			if best < n {
-				best = max(best, s.room[i].TimesBeside(base, size, n))
-			}
-		})
-		return best
-	}
-	return sort.Search(n, func(k int) bool {
-		need := base.Clone()
-		need.Take(size, -(k + 1))
-		return !s.varied(from, need)
-	})
 }

@@ -1,10 +1,6 @@
 package place
 
-import (
-	"fmt"
-	"maps"
-	"strings"
-)
+import "maps"
 
 // choices are what a search may vary between one decision and the next. The zero value leaves all to the decision.
 type choices struct {
@@ -57,51 +53,6 @@ type absence struct {
 
 // existingKey names an existing node in caps; no cell has such a name.
 func existingKey(s *existingNode) string { return "\x01" + s.node + "\x01" + s.claim }
-
-// capKeyOf names the group of a seat, and where it is.
-func (d *decision) capKeyOf(s seated) capKey {
-	if s.slot >= 0 {
-		return capKey{s.g.key, existingKey(d.existing[s.slot])}
-	}
-	return capKey{s.g.key, s.cell.key()}
-}
-
-// whereOf says where a seat is, in words.
-func (d *decision) whereOf(s seated) string {
-	switch {
-	case s.slot < 0:
-		return "new nodes" + inDomains(s.cell.values)
-	case d.existing[s.slot].node != "":
-		return "node " + d.existing[s.slot].node
-	}
-	return "claim " + d.existing[s.slot].claim
-}
-
-func inDomains(values []string) string {
-	if text := strings.Join(values, ", "); text != "" {
-		return " in " + text
-	}
-	return ""
-}
-
-// name is the first pod of the group, and how many are like it.
-func (g *podClass) name() string {
-	if len(g.pods) == 1 {
-		return g.first().Key().String()
-	}
-	return fmt.Sprintf("%s and %d more", g.first().Key(), len(g.pods)-1)
-}
-
-// maxListed bounds how many names a line of the trace holds.
-const maxListed = 4
-
-// listed names the first few, and says how many more there are.
-func listed(names []string) string {
-	if more := len(names) - maxListed; more > 0 {
-		return fmt.Sprintf("%s; and %d more", strings.Join(names[:maxListed], "; "), more)
-	}
-	return strings.Join(names, "; ")
-}
 
 func remember[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {

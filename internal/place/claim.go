@@ -90,3 +90,23 @@ func planned(pods []model.PodKey) string {
 	}
 	return b.String()
 }
+
+// AnnotationFirst on a claim names the offering that a launch asks for first, of those of one price, as its key reads: the plan
+// chose it for the sake of spread that is not required, or so that not all spot machines are of one kind.
+const AnnotationFirst = "karpenter.azure.com/preferred-offering"
+
+// onePrice: offerings at most one part in so many dearer than the cheapest cost the same. What is closer is one price told twice, rounded
+// to the hour or converted from a currency; what is farther apart is a price, and choosing by it is not steering's business.
+const onePrice = 10_000
+
+// samePrice reports whether p is the price of the cheapest, or so little above that it makes no difference.
+func samePrice(p, cheapest model.Price) bool { return p-cheapest <= cheapest/onePrice }
+
+// firstOf puts the offering first that a claim prefers, if it is among those of one price.
+func firstOf(options []Option, claim model.Claim) []Option {
+	i := slices.IndexFunc(options, func(o Option) bool { return o.Key.String() == claim.Annotations[AnnotationFirst] })
+	if i <= 0 || !samePrice(options[i].Price, options[0].Price) {
+		return options
+	}
+	return slices.Concat(options[i:i+1], options[:i], options[i+1:])
+}

@@ -14,7 +14,7 @@ const bulk = 2
 
 // companies finds, for choices of one pool and flavour, who else holds what they are filled with.
 type companies struct {
-	pool *nodePool
+	pool seller
 	// peers are those first that take least of the limits.
 	peers   []peer
 	circles map[string]*circle
@@ -45,7 +45,7 @@ type mate struct {
 }
 
 // companies sorts the offerings that are accepted by somebody.
-func (s *nodePool) companies(masks []bitset.Set) *companies {
+func (s seller) companies(masks []bitset.Set) *companies {
 	x := &companies{pool: s, circles: map[string]*circle{}}
 	t := s.variety()
 	at := map[string]int{}
@@ -80,7 +80,7 @@ func (s *nodePool) companies(masks []bitset.Set) *companies {
 
 // inCompany is kinds of a pool with minValues: what each offering may be filled with, such that enough other offerings hold it too: once
 // with an eye on all amounts, and once on the bulk where that may be had for less.
-func (s *nodePool) inCompany(like choice, masks []bitset.Set) []choice {
+func (s seller) inCompany(like choice, masks []bitset.Set) []choice {
 	x := s.companies(masks)
 	var out []choice
 	for n := range x.peers {

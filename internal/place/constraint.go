@@ -3,9 +3,7 @@ package place
 import (
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
@@ -22,12 +20,9 @@ type nodeConstraint struct {
 	size vec.Vec
 	// allowed says, per pool (by index), what it can offer.
 	allowed []*allowed
-	// slots lists capacity that is paid for and takes the form; nil = not asked yet. cells, per set of keys, likewise.
+	// slots lists capacity that is paid for and takes the form; nil = not asked yet.
 	slots    []int32
 	hasSlots bool
-	cells    map[string]*cells
-	// counts says, per constraint that was asked about, whether machines to be bought for the form count for it.
-	counts map[*eligible]counting
 }
 
 func (f *nodeConstraint) tolerates(taints []model.Taint) bool {
@@ -112,7 +107,7 @@ func (fs *constraints) intern(n *nodeConstraint) *nodeConstraint {
 	f := fs.byText[string(b)]
 	if f == nil {
 		f = n
-		f.size, f.cells = size, map[string]*cells{}
+		f.size = size
 		fs.byText[string(b)] = f
 	}
 	return f
@@ -163,20 +158,84 @@ func (fs *constraints) merge(a, b *nodeConstraint, size vec.Vec) *nodeConstraint
 	return fs.get(nodeConstraint{terms: terms, tolerations: append(slices.Clone(a.tolerations), b.tolerations...), conflicts: append(slices.Clone(a.conflicts), b.conflicts...), size: size})
 }
 
-// cells are the ways in which labels under some topology keys may turn out for a form.
-type cells struct {
-	list []*cell
+// existingFor lists capacity that is paid for and takes the form, in order of preference.
+func (d *problem) existingFor(f *nodeConstraint) []int32 {
+	if f.hasSlots {
+		return f.slots
+	}
+	f.hasSlots = true
+	for i, s := range d.existing {
+		if s.takes(f) {
+			f.slots = append(f.slots, int32(i))
+		}
+	}
+	return f.slots
 }
 
-// cell is one combination of values: where pods of a form may go, as far as topology can tell.
-type cell struct {
-	values []string        // per key; "" = no such label
-	doms   []int32         // per topology key of the decision; unknown = no such label, or not asked about
-	slots  []int32         // capacity that is paid for, in order of preference
-	has    bitset.Set      // existing nodes, as a set
-	pinned *nodeConstraint // the form narrowed to the values; nil when nothing can be bought there
-	// sold are, per pool, the offerings on sale there; empty where nil.
-	sold []bitset.Set
+// allowedOf asks a pool about a form, once.
+func (d *problem) allowedOf(s *nodePool, f *nodeConstraint) *allowed {
+	if f.allowed == nil {
+		f.allowed = make([]*allowed, len(d.pools))
+	}
+	if f.allowed[s.id] == nil {
+		f.allowed[s.id] = newLot(s, f)
+		s.setup += 1 + len(f.terms)
+	}
+	return f.allowed[s.id]
 }
 
-func (c *cell) key() string { return strings.Join(c.values, "\x00") }
+// wish narrows a form to machines that have what is wished for; nil when none of its alternatives can.
+func (fs *constraints) wish(f *nodeConstraint, s require.Set) *nodeConstraint {
+	var terms []require.Set
+	for _, t := range f.terms {
+		if t = t.And(s); t.Impossible() == "" {
+			terms = append(terms, t)
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	return fs.like(f, terms)
+}
+
+// possible reports whether anything is there or on sale that suits the form and holds one pod of the group.
+func (d *problem) possible(f *nodeConstraint, g *podClass) bool {
+	for _, i := range d.existingFor(f) {
+		if d.existing[i].holds(g, 1) > 0 {
+			return true
+		}
+	}
+	return d.sold(f, g)
+}
+
+// sold reports whether anything is on sale that suits the form and holds one pod of the group.
+func (d *problem) sold(f *nodeConstraint, g *podClass) bool {
+	for _, s := range d.pools {
+		ok := d.allowedOf(s, f).ok
+		for i := ok.First(); i >= 0; i = ok.Next(i + 1) {
+			if s.room[i].Covers(g.size) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// discouraging lists, once each, the taints of pools and nodes that only discourage.
+func (d *problem) discouraging() []model.Taint {
+	var out []model.Taint
+	note := func(list []model.Taint) {
+		for _, t := range list {
+			if t.Effect == model.PreferNoSchedule && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	for _, s := range d.pools {
+		note(s.pool.Taints)
+	}
+	for _, s := range d.existing {
+		note(s.taints)
+	}
+	return out
+}

@@ -102,7 +102,7 @@ type daemonConflict struct {
 
 // shunned lists the daemons that keep the pod off new machines: they take its ports, or one of them refuses the other, or they
 // leave no room in its spread over hosts.
-func (d *decision) shunned(p *model.Pod) []daemonConflict {
+func (d *problem) shunned(p *model.Pod) []daemonConflict {
 	var out []daemonConflict
 	for i := range d.daemons {
 		m := &d.daemons[i]
@@ -110,12 +110,12 @@ func (d *decision) shunned(p *model.Pod) []daemonConflict {
 			out = append(out, daemonConflict{i, model.WhyHostPorts, model.LabelHostname})
 		}
 		for _, x := range p.PodAntiAffinity {
-			if d.topo.picks(podSelectorOf(x), m.namespace, m.pod.Labels) {
+			if d.namespaces.picks(podSelectorOf(x), m.namespace, m.pod.Labels) {
 				out = append(out, daemonConflict{i, model.WhyPodAffinity, require.Key(x.Key)})
 			}
 		}
 		for _, x := range m.pod.PodAntiAffinity {
-			if d.topo.picks(podSelectorOf(x), p.Namespace, p.Labels) {
+			if d.namespaces.picks(podSelectorOf(x), p.Namespace, p.Labels) {
 				out = append(out, daemonConflict{i, model.WhyPodAffinity, require.Key(x.Key)})
 			}
 		}
@@ -134,7 +134,7 @@ func (m *daemon) countsFor(p *model.Pod, c model.Spread) bool {
 }
 
 // counted says how many daemons count for a spread constraint of the pod.
-func (d *decision) counted(p *model.Pod, c model.Spread) int32 {
+func (d *problem) counted(p *model.Pod, c model.Spread) int32 {
 	n := int32(0)
 	for i := range d.daemons {
 		if d.daemons[i].countsFor(p, c) {
@@ -145,7 +145,7 @@ func (d *decision) counted(p *model.Pod, c model.Spread) int32 {
 }
 
 // crowded reports whether those daemons alone leave the pod no room on a machine.
-func (d *decision) crowded(p *model.Pod, c model.Spread) bool {
+func (d *problem) crowded(p *model.Pod, c model.Spread) bool {
 	n := d.counted(p, c)
 	if c.Selector.Matches(p.Labels) {
 		n++
@@ -178,38 +178,6 @@ func (s *nodePool) beside(x daemonConflict) bitset.Set {
 	return on
 }
 
-// coming lists, per existing node that is on its way, the daemons that will run there and do not yet. One that only may run, because the
-// machine is not known yet, is taken to come.
-func (d *decision) coming() map[*existingNode][]*daemon {
-	young := map[string]*existingNode{}
-	out := map[*existingNode][]*daemon{}
-	for _, s := range d.existing {
-		if s.rank == 0 {
-			continue
-		}
-		if s.node != "" {
-			young[s.node] = s
-		}
-		for i := range d.daemons {
-			if s.aboard.Has(i) {
-				out[s] = append(out[s], &d.daemons[i])
-			}
-		}
-	}
-	if len(young) == 0 || len(out) == 0 {
-		return out
-	}
-	for node, s := range young {
-		for _, p := range d.in.World.Index.On(node).Pods {
-			if !p.DaemonSet || p.Terminal || p.Deleting() {
-				continue
-			}
-			out[s] = slices.DeleteFunc(out[s], func(m *daemon) bool { return m.made(p) })
-		}
-	}
-	return out
-}
-
 // made reports whether the pod may be one of the daemon's.
 func (m *daemon) made(p *model.Pod) bool {
 	if p.Namespace != m.namespace {
@@ -221,30 +189,4 @@ func (m *daemon) made(p *model.Pod) bool {
 		}
 	}
 	return true
-}
-
-// internCrew interns what daemons to come refuse.
-func (d *decision) internCrew(coming map[*existingNode][]*daemon) {
-	t := d.topo
-	for _, s := range d.existing {
-		for _, m := range coming[s] {
-			for _, x := range m.pod.PodAntiAffinity {
-				t.intern(t.key(x.Key), []podSelector{podSelectorOf(x)}, "pods").owners.add(t.spots[s.spot].doms[t.key(x.Key)], 1)
-			}
-		}
-	}
-}
-
-// countCrew counts daemons to come as if they ran.
-func (d *decision) countCrew(coming map[*existingNode][]*daemon) {
-	for _, s := range d.existing {
-		at := d.topo.spots[s.spot]
-		for _, m := range coming[s] {
-			for _, x := range d.topo.matching(m.namespace, m.pod.Labels) {
-				if x.elig == nil && !(x.near && at.doms[x.key] < 0) || x.elig != nil && x.elig.spots[s.spot] == surely {
-					x.matched.add(at.doms[x.key], 1)
-				}
-			}
-		}
-	}
 }

@@ -47,7 +47,7 @@ const (
 )
 
 // eligibleFor returns which machines count for constraint c of a group, when keys are those of all its constraints.
-func (d *decision) eligibleFor(c model.Spread, g *podClass, keys []string) (*eligible, string) {
+func (d *builder) eligibleFor(c model.Spread, g *tiedClass, keys []string) (*eligible, string) {
 	t := d.topo
 	e := &eligible{}
 	var b strings.Builder
@@ -125,7 +125,7 @@ func (e *eligible) stayInside(t *topology) {
 }
 
 // inside reports whether some pods are spread over zones only, so that no machine may turn out to be outside.
-func (d *decision) inside() bool {
+func (d *ties) inside() bool {
 	for _, e := range d.topo.eligs {
 		if len(e.outside) > 0 {
 			return true
@@ -134,10 +134,10 @@ func (d *decision) inside() bool {
 	return false
 }
 
-// barred reports whether a machine in the cell would bring a domain into being that the group's pods are not spread over.
-func (g *podClass) barred(c *cell) bool {
+// barred reports whether a machine in these domains would bring a domain into being that the group's pods are not spread over.
+func (g *rules) barred(doms []int32) bool {
 	return slices.ContainsFunc(g.spread, func(r spreadRule) bool {
-		return len(r.term.elig.outside) > 0 && slices.Contains(r.term.elig.outside[r.term.key], c.doms[r.term.key])
+		return len(r.term.elig.outside) > 0 && slices.Contains(r.term.elig.outside[r.term.key], doms[r.term.key])
 	})
 }
 
@@ -247,7 +247,7 @@ func (e *eligible) noteSeller(t *topology, s *nodePool) {
 
 // domains works out, per spread rule, the domains among which pods are spread: those of machines that count, and, where machines may be
 // bought, those where one may come to be. Others may bring a domain into being where these pods themselves cannot go.
-func (d *decision) domains(g *podClass, buying bool) {
+func (g *tiedClass) domains(buying bool) {
 	g.among = make([][]int32, 0, len(g.spread))
 	for _, r := range g.spread {
 		list := r.term.elig.doms[r.term.key]
@@ -256,4 +256,19 @@ func (d *decision) domains(g *podClass, buying bool) {
 		}
 		g.among = append(g.among, list)
 	}
+}
+
+// anyIn reports whether a machine that may count is in the domain, or may turn out to be.
+func (e *eligible) anyIn(t *topology, key int, dom int32) bool {
+	for i, s := range t.spots {
+		if e.spots[i] != never && s.mayBe(t, key, dom) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBe reports whether the machine is in the domain, or may turn out to be.
+func (s *spot) mayBe(t *topology, key int, dom int32) bool {
+	return s.doms[key] == dom || s.doms[key] == either && slices.Contains(s.may[t.keys[key]], t.names[key][dom])
 }

@@ -74,9 +74,15 @@ func newExisting(w model.World, crew daemons, d dims) []*existingNode {
 // ground is what nodes are, whatever runs on them. It is only read.
 type ground struct {
 	slots  []*measured // per node; nil where no pods may go
-	spots  []spot      // per node, without domains
+	marks  []marks     // per node
 	at     map[string]int32
 	joined map[string]bool // claims that have a node, by name
+}
+
+// marks are what a node shows to who looks for one.
+type marks struct {
+	labels map[string]string
+	taints []model.Taint
 }
 
 // groundOf works it out once for the same nodes, claims and daemons.
@@ -90,7 +96,7 @@ func groundOf(w *model.World, crew daemons) *ground {
 		k.first = &w.Daemons[0]
 	}
 	return w.Index.Memo(k, func() any {
-		g := &ground{slots: make([]*measured, len(w.Nodes)), spots: make([]spot, len(w.Nodes)), at: make(map[string]int32, len(w.Nodes)),
+		g := &ground{slots: make([]*measured, len(w.Nodes)), marks: make([]marks, len(w.Nodes)), at: make(map[string]int32, len(w.Nodes)),
 			joined: map[string]bool{}}
 		leaving := leavers(w)
 		for i := range w.Nodes {
@@ -110,7 +116,7 @@ func groundOf(w *model.World, crew daemons) *ground {
 				// The first thing that happens to a node of ours that leaves.
 				taints = append(slices.Clip(taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
 			}
-			g.spots[i] = spot{labels: require.Normalise(n.Labels), taints: taints}
+			g.marks[i] = marks{require.Normalise(n.Labels), taints}
 		}
 		return g
 	}).(*ground)
@@ -369,4 +375,30 @@ func (s *existingNode) could(t require.Set) bool {
 		}
 	}
 	return s.items.First() < 0 || items.First() >= 0
+}
+
+// certain returns the labels under keys that a claim's node will have whatever the claim becomes, and the values of those that are
+// still open.
+func (s *existingNode) certain(keys []string) (labels map[string]string, may map[string][]string) {
+	labels, may = map[string]string{}, map[string][]string{}
+	for _, k := range keys {
+		v, defined := s.own.Get(k)
+		if list, listed := v.Listed(); defined && listed && len(list) == 1 && !v.AllowsAbsent() {
+			labels[k] = list[0]
+			continue
+		}
+		c := s.offerings.keys[k]
+		if c == nil || s.items.First() < 0 {
+			continue
+		}
+		for i, value := range c.values {
+			switch {
+			case s.items.Within(c.sets[i]) && !s.offerings.either[k]:
+				labels[k] = value
+			case s.items.And(c.sets[i]).First() >= 0:
+				may[k] = append(may[k], value)
+			}
+		}
+	}
+	return labels, may
 }

@@ -25,3 +25,11 @@ func Expected(w model.World) map[string]bool {
 	}
 	return out
 }
+
+// OptionsOrWhy is offer.Options that also says, when there are none, which constraint took the last offering away.
+func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
+	if out := Options(claim, cat); len(out) > 0 {
+		return out, Refusal{}
+	}
+	return nil, NoOptions(claim, cat)
+}

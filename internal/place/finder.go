@@ -5,16 +5,16 @@ import "slices"
 // finder finds who is looked for without asking everybody: groups by the terms that pick them, and bundles by whose pods are in them: who
 // follows a follower finds it there, whoever came first.
 type finder struct {
-	groups  map[*term][]*podClass
-	bundles map[*podClass][]int
+	groups  map[*term][]*seatClass
+	bundles map[*seatClass][]int
 	known   int // so many bundles are in
 }
 
 // whom lists groups, in order, among which are those whose pods g has to share a machine with. O(groups) once, then O(those that its terms pick).
-func (d *decision) whom(g *podClass) []*podClass {
+func (d *bundling) whom(g *seatClass) []*seatClass {
 	x := &d.found
 	if x.groups == nil {
-		x.groups = map[*term][]*podClass{}
+		x.groups = map[*term][]*seatClass{}
 		for _, o := range d.classes {
 			for _, t := range o.matches {
 				x.groups[t] = append(x.groups[t], o)
@@ -24,21 +24,21 @@ func (d *decision) whom(g *podClass) []*podClass {
 	if len(g.near.terms) > 0 {
 		return x.groups[g.near.terms[0]]
 	}
-	var out []*podClass
+	var out []*seatClass
 	for _, t := range g.joint {
 		if t.key == host {
 			out = append(out, x.groups[t]...)
 		}
 	}
-	slices.SortFunc(out, func(a, b *podClass) int { return a.rank - b.rank })
+	slices.SortFunc(out, func(a, b *seatClass) int { return a.rank - b.rank })
 	return slices.Compact(out)
 }
 
 // sharing lists the bundles, in order, that pods of the groups are in.
-func (d *decision) sharing(groups []*podClass) []*bundle {
+func (d *bundling) sharing(groups []*seatClass) []*bundle {
 	x := &d.found
 	if x.known > len(d.bundles) || x.bundles == nil {
-		x.bundles, x.known = map[*podClass][]int{}, 0
+		x.bundles, x.known = map[*seatClass][]int{}, 0
 	}
 	for ; x.known < len(d.bundles); x.known++ {
 		b := d.bundles[x.known]
@@ -63,12 +63,12 @@ func (d *decision) sharing(groups []*podClass) []*bundle {
 }
 
 // has reports whether pods of the group are among the first n members.
-func (b *bundle) has(g *podClass, n int) bool {
+func (b *bundle) has(g *seatClass, n int) bool {
 	return slices.ContainsFunc(b.members[:n], func(m member) bool { return m.g == g })
 }
 
 // join adds pods to a bundle, of which the finder may know already.
-func (d *decision) join(b *bundle, m member) {
+func (d *bundling) join(b *bundle, m member) {
 	x := &d.found
 	if b.at < min(x.known, len(d.bundles)) && d.bundles[b.at] == b && !b.has(m.g, len(b.members)) {
 		x.bundles[m.g] = append(x.bundles[m.g], b.at)

@@ -1,12 +1,10 @@
 package place
 
-import (
-	"slices"
-)
+import "slices"
 
 // agree has guests that must share a machine with those whom they look for tell places apart by the same keys: what one may not have under a key, the
 // other may not either.
-func (d *decision) agree() {
+func (d *hosting) agree() {
 	if len(d.alone) == 0 {
 		return
 	}
@@ -31,7 +29,7 @@ func (d *decision) agree() {
 }
 
 // leaders lists the other groups whose pods the group looks for.
-func (d *decision) leaders(g *podClass) (out []*podClass) {
+func (d *hosting) leaders(g *seatClass) (out []*seatClass) {
 	for _, o := range d.whom(g) {
 		if o != g && o.why == "" && d.wants(g, o) {
 			out = append(out, o)
@@ -44,7 +42,7 @@ func (d *decision) leaders(g *podClass) (out []*podClass) {
 const maxTrail = 16
 
 // trail lists the guests and the guests that follow them onto their machine, and those that follow these, each behind one that it looks for.
-func (d *decision) trail(guests ...*podClass) []*podClass {
+func (d *hosting) trail(guests ...*seatClass) []*seatClass {
 	out := slices.Clone(guests)
 	for i := 0; i < len(out); i++ {
 		for _, h := range d.classes {
@@ -57,8 +55,8 @@ func (d *decision) trail(guests ...*podClass) []*podClass {
 }
 
 // party lists the guests who have to be on the group's machine, and who follows them there.
-func (d *decision) party(g *podClass) []*podClass {
-	var out []*podClass
+func (d *hosting) party(g *seatClass) []*seatClass {
+	var out []*seatClass
 	for _, h := range d.classes {
 		if h != g && d.alone[h.key] && h.nearHost() && h.unseated() > 0 && len(out) < maxTrail && d.wants(h, g) {
 			out = append(out, h)
@@ -68,7 +66,7 @@ func (d *decision) party(g *podClass) []*podClass {
 }
 
 // receive seats pods of the group where guests that look for it can come, as many as that takes.
-func (d *decision) receive(g *podClass) {
+func (d *hosting) receive(g *seatClass) {
 	for _, guest := range d.classes {
 		if guest == g || !d.alone[guest.key] || g.unseated() == 0 || guest.unseated() == 0 || !d.wants(guest, g) {
 			continue
@@ -85,19 +83,19 @@ func (d *decision) receive(g *podClass) {
 			}
 			d.receiveOnSlots(g, d.trail(guest), false)
 			d.receiveOnNew(g, d.trail(guest), false)
-		case d.present(g):
+		case d.present(&g.tiedClass):
 			d.receiveOnSlots(g, d.trail(guest), false)
 		}
 	}
 }
 
 // receiveBeside seats one pod of the group in a domain that guests can go to, unless one is there.
-func (d *decision) receiveBeside(g, guest *podClass) {
+func (d *hosting) receiveBeside(g, guest *seatClass) {
 	opts, theirs := d.cellsFor(g, nil), d.cellsFor(guest, nil)
-	near, places := guest.near, d.places(guest, []*podClass{g})
+	near, places := guest.near, d.places(guest, []*seatClass{g})
 	joins := func(doms []int32) bool { return near.joined(doms, places) }
 	for i := range theirs {
-		if joins(theirs[i].c.doms) && d.near(guest, theirs[i].c.doms, true) && d.present(guest) {
+		if joins(theirs[i].c.doms) && guest.near.met(theirs[i].c.doms, true) && d.present(&guest.tiedClass) {
 			return
 		}
 	}
@@ -123,7 +121,7 @@ func (d *decision) receiveBeside(g, guest *podClass) {
 
 // places lists the domains that pods of the group can go to, whoever they look for, and where those can join them that follow them. seen are groups
 // that are placed already.
-func (d *decision) places(g *podClass, seen []*podClass) [][]int32 {
+func (d *hosting) places(g *seatClass, seen []*seatClass) [][]int32 {
 	near := g.near
 	g.near = nearRule{} // where they look for, they are not yet
 	var out [][]int32
@@ -146,32 +144,14 @@ func (d *decision) places(g *podClass, seen []*podClass) [][]int32 {
 }
 
 // followed reports whether guests that look for the group in a domain can come to where it would be.
-func (d *decision) followed(g *podClass, doms []int32) bool {
-	return !slices.ContainsFunc(d.classes, func(h *podClass) bool {
-		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.places(h, []*podClass{g}))
-	})
-}
-
-// joined reports whether any of the places is where pods in the domains are looked for. Who is to be on the same machine is so in every domain that
-// both know.
-func (r *nearRule) joined(doms []int32, places [][]int32) bool {
-	return slices.ContainsFunc(places, func(p []int32) bool {
-		return !slices.ContainsFunc(r.terms, func(x *term) bool {
-			if x.key != host {
-				return p[x.key] < 0 || p[x.key] != doms[x.key]
-			}
-			for k := range p {
-				if k != host && p[k] >= 0 && doms[k] >= 0 && p[k] != doms[k] {
-					return true
-				}
-			}
-			return false
-		})
+func (d *hosting) followed(g *seatClass, doms []int32) bool {
+	return !slices.ContainsFunc(d.classes, func(h *seatClass) bool {
+		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.places(h, []*seatClass{g}))
 	})
 }
 
 // coming is how many pods of guests come at once: all, or one of them.
-func (g *podClass) coming(all bool) int {
+func (g *seatClass) coming(all bool) int {
 	if all {
 		return g.unseated()
 	}
@@ -180,14 +160,14 @@ func (g *podClass) coming(all bool) int {
 
 // receiveOnSlots seats pods of the group and guests together on what is paid for: one of each who follow each other, or all of them, then more of the
 // first guest.
-func (d *decision) receiveOnSlots(g *podClass, guests []*podClass, all bool) {
+func (d *hosting) receiveOnSlots(g *seatClass, guests []*seatClass, all bool) {
 	guest := guests[0]
 	for _, h := range guests {
 		d.cellsFor(h, nil)
 	}
 	for _, o := range d.cellsFor(g, nil) {
 		for _, at := range o.c.slots {
-			if slices.ContainsFunc(guests, func(h *podClass) bool { return !d.existing[at].takes(h.constraint) }) {
+			if slices.ContainsFunc(guests, func(h *seatClass) bool { return !d.existing[at].takes(h.constraint) }) {
 				continue
 			}
 			for g.unseated() > 0 && guest.unseated() > 0 && d.welcomes(at, g, guests, all) {
@@ -198,7 +178,7 @@ func (d *decision) receiveOnSlots(g *podClass, guests []*podClass, all bool) {
 					}
 				}
 				doms := d.topo.spots[d.existing[at].spot].doms
-				for guest.unseated() > 0 && d.existing[at].holds(guest, 1) > 0 && d.stands(guest, doms, false) && d.mayTake(guest, at) {
+				for guest.unseated() > 0 && d.existing[at].holds(&guest.podClass, 1) > 0 && d.stands(&guest.tiedClass, doms, false) && d.mayTake(guest, at) {
 					d.sit(guest, at, 1)
 				}
 			}
@@ -207,22 +187,22 @@ func (d *decision) receiveOnSlots(g *podClass, guests []*podClass, all bool) {
 }
 
 // welcomes reports whether an existing node takes a pod of the group, and then one of each of the guests, or all of them.
-func (d *decision) welcomes(at int32, g *podClass, guests []*podClass, all bool) bool {
+func (d *hosting) welcomes(at int32, g *seatClass, guests []*seatClass, all bool) bool {
 	s := d.existing[at]
 	doms := d.topo.spots[s.spot].doms
-	come := []*podClass{g}
+	come := []*seatClass{g}
 	for _, h := range guests {
-		come = append(come, slices.Repeat([]*podClass{h}, h.coming(all))...)
+		come = append(come, slices.Repeat([]*seatClass{h}, h.coming(all))...)
 	}
 	for _, h := range come {
-		if s.holds(h, 1) == 0 || !d.stands(h, doms, false) || !d.mayTake(h, at) || !d.followed(h, doms) {
+		if s.holds(&h.podClass, 1) == 0 || !d.stands(&h.tiedClass, doms, false) || !d.mayTake(h, at) || !d.followed(h, doms) {
 			return false
 		}
-		d.reserve(h, at, 1)
-		d.tally(h, d.siteOf(s), 1)
+		d.reserve(&h.podClass, at, 1)
+		d.tally(&h.tiedClass, d.siteOf(s), 1)
 		defer func() {
-			d.tally(h, d.siteOf(s), -1)
-			d.reserve(h, at, -1)
+			d.tally(&h.tiedClass, d.siteOf(s), -1)
+			d.reserve(&h.podClass, at, -1)
 		}()
 	}
 	return true
@@ -230,14 +210,14 @@ func (d *decision) welcomes(at int32, g *podClass, guests []*podClass, all bool)
 
 // receiveOnNew has machines bought that hold one pod of the group each, one of each of the guests who follow each other, or all of them, and as many more of
 // the first guest as can be.
-func (d *decision) receiveOnNew(g *podClass, guests []*podClass, all bool) {
+func (d *hosting) receiveOnNew(g *seatClass, guests []*seatClass, all bool) {
 	guest := guests[0]
 	for g.unseated() > 0 && guest.unseated() > 0 {
 		opts := d.cellsFor(g, nil)
 		best, most := -1, 0
 		for i := range opts {
 			o := &opts[i]
-			if !o.offer.ok || !d.stands(g, o.c.doms, true) || !d.followed(g, o.c.doms) {
+			if !o.offer.ok || !d.stands(&g.tiedClass, o.c.doms, true) || !d.followed(g, o.c.doms) {
 				continue
 			}
 			b := d.started(g, o.c)
@@ -263,14 +243,14 @@ func (d *decision) receiveOnNew(g *podClass, guests []*podClass, all bool) {
 }
 
 // started is a machine to be bought for one pod of the group, which is counted.
-func (d *decision) started(g *podClass, c *cell) *bundle {
-	d.count(g, c.site(), 1)
+func (d *hosting) started(g *seatClass, c *cell) *bundle {
+	d.count(&g.tiedClass, c.site(), 1)
 	return &bundle{of: g, c: c, form: c.pinned, size: g.size.Clone(), members: []member{{g, c, 1}}}
 }
 
 // board puts one pod of each group that waits onto the machine, or all of them, and reports whether they can be there. They are counted as far as they
 // can.
-func (d *decision) board(b *bundle, guests []*podClass, all bool) bool {
+func (d *hosting) board(b *bundle, guests []*seatClass, all bool) bool {
 	for _, h := range guests {
 		n := h.coming(all)
 		if n == 0 {
@@ -282,7 +262,7 @@ func (d *decision) board(b *bundle, guests []*podClass, all bool) bool {
 			return false
 		}
 		c := opts[best].c
-		d.count(h, c.site(), n)
+		d.count(&h.tiedClass, c.site(), n)
 		b.load(h, n)
 		b.form, b.members = with, append(b.members, member{h, c, n})
 	}
@@ -290,8 +270,8 @@ func (d *decision) board(b *bundle, guests []*podClass, all bool) bool {
 }
 
 // leave takes back what started and board counted.
-func (d *decision) leave(b *bundle) {
+func (d *hosting) leave(b *bundle) {
 	for _, m := range b.members {
-		d.count(m.g, m.c.site(), -m.n)
+		d.count(&m.g.tiedClass, m.c.site(), -m.n)
 	}
 }

@@ -22,7 +22,7 @@ func invite(d *decision, next *choices) string {
 
 // expect has those come as guests, too, that are looked for by guests and look for others themselves: only together can
 // they go where all can.
-func (d *decision) expect(g *podClass, next *choices) {
+func (d *decision) expect(g *seatClass, next *choices) {
 	if len(g.near.terms) == 0 || next.alone[g.key] {
 		return
 	}

@@ -3,6 +3,7 @@ package place
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
@@ -84,3 +85,29 @@ func (s *nodePool) claimCapacity(c *model.Claim, n *model.Node) model.Resources 
 	}
 	return got
 }
+
+// supplyPrefix begins the names of limits that stand for offerings of which the cloud keeps only so many. To its pool such a bound
+// is a limit like its own: a machine that may be bought as the offering takes one.
+const supplyPrefix = "supply "
+
+// source names an offering whatever pool is sold it.
+type source struct {
+	class model.ClassRef
+	key   model.OfferingKey
+}
+
+func (s *nodePool) source(i int) source { return source{s.pool.Class, s.offerings.items[i].o.Key()} }
+
+// bounds adds the limits of scarce offerings to those of the pool.
+func (s *nodePool) bounds() {
+	s.bounded = map[int]int{}
+	s.base.And(s.offerings.available).Each(func(i int) {
+		if s.offerings.items[i].o.Supply != nil {
+			s.bounded[len(s.limits)] = i
+			s.limits = append(s.limits, supplyPrefix+s.offerings.items[i].o.Key().String())
+		}
+	})
+}
+
+// isSupply reports whether a limit stands for a scarce offering.
+func isSupply(limit string) bool { return strings.HasPrefix(limit, supplyPrefix) }

@@ -46,7 +46,7 @@ func newNodePools(w model.World, crew daemons, d dims, choice MinValues) []*node
 	var out []*nodePool
 	for _, p := range w.Pools {
 		sh := shelves.of(p.Name, p.Class)
-		s := sh.seller(p)
+		s := newNodePool(sh, p)
 		s.closed = closed(w, p, sh)
 		// A pool that is not ready for that very reason says it in the same words.
 		if len(sh.items) > 0 && (s.closed.Why == "" || s.closed.Why == model.WhyPoolNotReady && model.IsFalse(p.Conditions, model.InstanceTypesFound)) {
@@ -69,8 +69,8 @@ func newNodePools(w model.World, crew daemons, d dims, choice MinValues) []*node
 	return out
 }
 
-// seller is the pool with what it may ever buy of the offering index.
-func (s *offeringIndex) seller(p model.Pool) *nodePool {
+// newNodePool is the pool with what it may ever buy of the offering index.
+func newNodePool(s *offeringIndex, p model.Pool) *nodePool {
 	out := &nodePool{pool: p, offerings: s, own: ownSet(p)}
 	if out.base = s.filter(s.all, out.own); out.own.Impossible() != "" {
 		out.base = bitset.New(len(s.items))
@@ -207,4 +207,28 @@ func (s *nodePool) open(key string) bool {
 	}
 	list, listed := v.Listed()
 	return !listed || v.AllowsAbsent() || len(list) > 1
+}
+
+// handsOut lists the values that the pool may give its nodes under a label of its own, as far as the pods agree; "" stands
+// for none. Where the pool allows any value, those come into question that others have or ask for; one is invented
+// only where there is none.
+func (s *nodePool) handsOut(k string, free require.Set, said []string) []string {
+	v, defined := s.own.Get(k)
+	if !defined {
+		return []string{""}
+	}
+	if narrow, ok := free.Get(k); ok {
+		v = v.And(narrow)
+	}
+	if list, listed := v.Listed(); listed {
+		return list
+	}
+	out := slices.DeleteFunc(slices.Clone(said), func(x string) bool { return !v.Has(x) })
+	if len(out) > 0 {
+		return out
+	}
+	if one, ok := v.Pick(); ok {
+		return []string{one}
+	}
+	return []string{""}
 }

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
+	"pgregory.net/rapid"
 )
 
 // oracle tries every way to put pods on machines of one pool without daemons: slow, obvious, right.

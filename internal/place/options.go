@@ -1,26 +1,17 @@
 package place
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // Options ranks the offerings that a claim may be launched with now: its requirements hold, its requests (daemons
 // included) fit, and they are on sale. Best first: what the plan chose among those of one price, then by price, then zonal before regional, then
-// name. Empty when none is left.
+// name. Empty when none is left. It is asked once per launch, and many machines of a plan are launched at the same time: only the labels that
+// the claim asks for are looked at, and nothing is built of the whole catalogue. O(offerings × requirements).
 func Options(claim model.Claim, cat model.Catalog) []Option {
-	out, _ := OptionsOrWhy(claim, cat)
-	return out
-}
-
-// OptionsOrWhy is Options that also says, when there are none, which constraint took the last offering away. It is asked once per launch, and
-// many machines of a plan are launched at the same time: as long as there are options, only the labels that the claim asks for are looked at,
-// and nothing is built of the whole catalogue. O(offerings × requirements).
-func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
 	want := require.New(claim.Requirements)
 	var found []*model.Offering
 	asks := machineAsks(cat, want)
@@ -35,15 +26,12 @@ func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
 			}
 		}
 	}
-	if len(found) == 0 {
-		return nil, noOptions(claim, cat, want)
-	}
 	slices.SortFunc(found, byPreference)
-	out := make([]Option, len(found))
-	for i, o := range found {
-		out[i] = Option{Key: o.Key(), Price: o.Price}
+	var out []Option
+	for _, o := range found {
+		out = append(out, Option{Key: o.Key(), Price: o.Price})
 	}
-	return firstOf(out, claim), Refusal{}
+	return firstOf(out, claim)
 }
 
 // ask is what is asked of one label of a machine.
@@ -125,39 +113,4 @@ func (a *ask) met(t *model.InstanceType, o *model.Offering) bool {
 		}
 	}
 	return !has && a.values.AllowsAbsent()
-}
-
-// noOptions says why no offering will do.
-func noOptions(claim model.Claim, cat model.Catalog, want require.Set) Refusal {
-	sh := newOfferingIndex(cat)
-	r := Refusal{Pool: claim.Pool}
-	matching := sh.filter(sh.all, want)
-	fitting := bitset.New(len(sh.items))
-	matching.Each(func(i int) {
-		if claim.Requests.FitsIn(sh.items[i].t.Allocatable) {
-			fitting.Add(i)
-		}
-	})
-	names := newDims([]*podClass{{requests: claim.Requests, pods: []*model.Pod{{}}}}, nil)
-	s := &nodePool{offerings: sh, names: names}
-	for _, it := range sh.items {
-		s.room = append(s.room, names.vec(it.t.Allocatable))
-	}
-	for _, x := range []Removed{{Why: model.WhyRequirements, Offerings: len(sh.items) - matching.Count()},
-		{Why: model.WhyResources, Offerings: matching.Count() - fitting.Count()}, {Why: model.WhyUnavailable, Offerings: fitting.Count()}} {
-		if x.Offerings > 0 {
-			r.Removed = append(r.Removed, x)
-		}
-	}
-	switch {
-	case len(sh.items) == 0:
-		r.Why, r.Detail = model.WhyNoOfferings, fmt.Sprintf("the cloud has nothing on offer for class %s (yet)", claim.Class)
-	case matching.First() < 0:
-		r.Why, r.Detail = model.WhyRequirements, sh.blame("the claim's", want)
-	case fitting.First() < 0:
-		r.Why, r.Detail = model.WhyResources, s.sizeText(matching, names.vec(claim.Requests))
-	default:
-		r.Why, r.Detail = model.WhyUnavailable, s.soldOutText(fitting)
-	}
-	return r
 }

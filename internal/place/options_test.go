@@ -6,10 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
+	"pgregory.net/rapid"
 )
 
 // TestOptionsAreThoseOfTheShelf asks for options of a catalogue with labels of all kinds, and compares them with what the index that plans are

@@ -10,8 +10,8 @@ import (
 )
 
 // packing sets up the packing of what still waits into machines of pools of one weight; there are no choices when they sell nothing to them.
-func (d *decision) packing(tier []*nodePool) (p *portfolio.Packer, choices []choice, want []int, groups []*podClass) {
-	p = &portfolio.Packer{Steps: d.steps, Without: d.in.Without}
+func (d *purchasing) packing(tier []*nodePool) (p *portfolio.Packer, choices []choice, want []int, groups []*group) {
+	p = &portfolio.Packer{Steps: d.steps, Without: d.without}
 	shy := maps.Clone(d.shy)
 	for _, g := range d.buying {
 		sold := false
@@ -41,7 +41,7 @@ func (d *decision) packing(tier []*nodePool) (p *portfolio.Packer, choices []cho
 }
 
 // tier packs what still waits into machines of pools of one weight, and returns how many machines had to be given up.
-func (d *decision) tier(tier []*nodePool) int {
+func (d *purchasing) tier(tier []*nodePool) int {
 	p, choices, want, groups := d.packing(tier)
 	if len(p.Choices) == 0 {
 		return 0
@@ -50,7 +50,7 @@ func (d *decision) tier(tier []*nodePool) int {
 	if best.Missed > 0 {
 		best = p.ByPriority(best, want, turns(groups))
 	}
-	d.steps, d.plan.BudgetExceeded = p.Steps, d.plan.BudgetExceeded || p.Cut
+	d.steps, d.exceeded = p.Steps, d.exceeded || p.Cut
 	p.Separate(best)
 	b := &buyer{d: d, pools: d.pools, classes: groups, choices: choices, most: d.most, spare: p.Remaining(best.Bins)}
 	bought, given := b.purchases(best)
@@ -59,7 +59,7 @@ func (d *decision) tier(tier []*nodePool) int {
 }
 
 // classify numbers, for packing, the node constraints of the groups and the counts that tie them on one machine.
-func classify(p *portfolio.Packer, groups []*podClass) []*nodeConstraint {
+func classify(p *portfolio.Packer, groups []*group) []*nodeConstraint {
 	var kinds []*nodeConstraint
 	kindOf := map[*nodeConstraint]int{}
 	at := map[*term]int32{}
@@ -103,7 +103,7 @@ func classify(p *portfolio.Packer, groups []*podClass) []*nodeConstraint {
 }
 
 // arrivals says how the pods of each group will be let in.
-func arrivals(p *portfolio.Packer, groups []*podClass) []portfolio.Arrival {
+func arrivals(p *portfolio.Packer, groups []*group) []portfolio.Arrival {
 	out := make([]portfolio.Arrival, len(groups))
 	for i, g := range groups {
 		switch {
@@ -119,11 +119,11 @@ func arrivals(p *portfolio.Packer, groups []*podClass) []portfolio.Arrival {
 }
 
 // turns says of each group how many priorities are above its own. Groups come in order of their turn.
-func turns(groups []*podClass) []int {
+func turns(groups []*group) []int {
 	out := make([]int, len(groups))
 	for i := 1; i < len(groups); i++ {
 		out[i] = out[i-1]
-		if groups[i].turn(groups[i-1]) != 0 {
+		if groups[i].compare(groups[i-1].turn) != 0 {
 			out[i]++
 		}
 	}
@@ -132,7 +132,7 @@ func turns(groups []*podClass) []int {
 
 // drafted packs. Sizes add up, which volumes that pods share do not: packing first leaves these out and looks whether machines attach
 // them all the same, then counts them once on every machine that is to have such pods, and, where that does not do, once per pod.
-func drafted(p *portfolio.Packer, want []int, groups []*podClass) *portfolio.Draft {
+func drafted(p *portfolio.Packer, want []int, groups []*group) *portfolio.Draft {
 	most := make(vec.Vec, len(p.Choices[0].Room))
 	for _, g := range groups {
 		more := g.size.Clone()
@@ -163,7 +163,7 @@ func drafted(p *portfolio.Packer, want []int, groups []*podClass) *portfolio.Dra
 }
 
 // setAside packs with every choice twice: with room for the most volumes that pods share set aside, and as it is, for pods that share none.
-func setAside(p *portfolio.Packer, want []int, groups []*podClass, most vec.Vec) *portfolio.Draft {
+func setAside(p *portfolio.Packer, want []int, groups []*group, most vec.Vec) *portfolio.Draft {
 	kinds := slices.Max(p.Kinds) + 1
 	kind := slices.Clone(p.Kinds)
 	for i, g := range groups {
@@ -199,19 +199,19 @@ func setAside(p *portfolio.Packer, want []int, groups []*podClass, most vec.Vec)
 }
 
 // attaches reports whether all machines of a draft bear their volumes, those that pods share counted once.
-func attaches(p *portfolio.Packer, d *portfolio.Draft, groups []*podClass) bool {
+func attaches(p *portfolio.Packer, d *portfolio.Draft, groups []*group) bool {
 	return !slices.ContainsFunc(d.Bins, func(b portfolio.Bin) bool { return !p.Choices[b.Choice].Room.Covers(needs(b, groups)) })
 }
 
 // needs is what the pods of a machine need together.
-func needs(b portfolio.Bin, groups []*podClass) vec.Vec {
+func needs(b portfolio.Bin, groups []*group) vec.Vec {
 	out := make(vec.Vec, len(groups[0].size))
 	addNeeds(out, b, groups)
 	return out
 }
 
 // addNeeds adds what the pods of a machine need together.
-func addNeeds(out vec.Vec, b portfolio.Bin, groups []*podClass) {
+func addNeeds(out vec.Vec, b portfolio.Bin, groups []*group) {
 	var seen []string
 	for _, l := range b.Loads {
 		g := groups[l.Group]

@@ -115,7 +115,7 @@ func mates(w model.World, pods []*model.Pod) []int {
 	for i := range root {
 		root[i] = i
 	}
-	t := newTopology(w)
+	t := newNamespaces(&w)
 	for i, p := range pods {
 		for _, x := range p.PodAffinity {
 			for k, o := range pods {

@@ -6,9 +6,7 @@
 // does not re-check its own answer (audit).
 package place
 
-import (
-	"github.com/karpenter-aks/karpenter/model"
-)
+import "github.com/karpenter-aks/karpenter/model"
 
 // Input is what Decide looks at.
 type Input struct {

@@ -15,90 +15,38 @@ import (
 type podClass struct {
 	key         string
 	traits      string       // the part of key that says what the pods ask for, amounts and priority aside
-	like        *podClass    // a group with the same traits, whose form and ties it shares; nil when it has its own
+	like        *podClass    // a class with the same traits, whose constraint and ties it shares; nil when it has its own
 	pods        []*model.Pod // by age, then name
 	requests    model.Resources
 	tolerations []model.Toleration
-	priority    int32
+	turn
 	// constraint is what its machine must look like; nil when why is set.
 	constraint *nodeConstraint
-	// selectsNodes is form by the pods' node selector and affinity alone: it says which machines count for their spread.
+	// selectsNodes is the constraint by the pods' node selector and affinity alone: it says which machines count for their spread.
 	selectsNodes *nodeConstraint
 	// why is set when the pods themselves are the reason that they go nowhere.
 	why    model.Why
 	detail string
-	rules
-	ports       []*term
-	preferences []preference // heaviest first; nil unless preferences are granted
-	plain       *level       // set while the group is seated with preferences: what it asks for without
 
-	ahead, leap int // see order
-	rank        int // position among the groups
-	size        vec.Vec
+	rank int // position among the classes
+	size vec.Vec
 	// lean is size without the volumes that its pods share, which are shared.
 	lean   vec.Vec
 	shared []mount
-	next   int // pods[:next] have a place
-	// asked counts pods beyond next that machines are to be bought for, as parts say; among holds the domains per spread rule.
-	asked int
-	held  int // the last so many pods have room held for them, on what was bought for them
-	parts []part
-	among [][]int32
-	// buys is set when some machine on sale would hold a pod of the group, ties aside.
-	buys bool
-	// kept is set when some of that is outside zones, where its pods are not to go for now.
-	kept bool
-	// cut is set when the limit on work was reached before all pods of the group had been asked.
-	cut bool
-
-	// Groups made for packing know where they come from.
-	of      *podClass
-	cell    *cell
-	bundled bool
-	members []member // of a bundle
-	// given says, per pool (by index), why machines that were found had to be given up.
-	given map[int]string
 }
 
-// waiting counts what packing has to place: pods, or one when all pods go together.
-func (g *podClass) waiting() int {
-	if g.bundled {
-		return min(1, len(g.pods)-g.next)
-	}
-	return len(g.pods) - g.next
+// turn says when a class is asked: the most important first, among these who went ahead.
+type turn struct {
+	priority    int32
+	ahead, leap int // see order
 }
 
-// unseated counts pods that have neither a place nor a cell in which one is to be bought.
-func (g *podClass) unseated() int { return len(g.pods) - g.next - g.asked - g.held }
+// compare orders by whose turn it is first, as far as priority and having stayed before go.
+func (t turn) compare(o turn) int {
+	return cmp.Or(cmp.Compare(o.leap, t.leap), cmp.Compare(o.priority, t.priority), cmp.Compare(o.ahead, t.ahead))
+}
 
 func (g *podClass) first() *model.Pod { return g.pods[0] }
-
-// nearHost reports whether its pods have to share a machine with others or with each other.
-func (g *podClass) nearHost() bool {
-	onHost := func(x *term) bool { return x.key == host && !x.onePod }
-	return slices.ContainsFunc(g.near.terms, onHost) || slices.ContainsFunc(g.joint, onHost)
-}
-
-func (g *podClass) hostSpread() bool {
-	return slices.ContainsFunc(g.spread, func(r spreadRule) bool { return r.term.key == host })
-}
-
-func (g *podClass) boughtIn(c *cell) int {
-	n := 0
-	for _, p := range g.parts {
-		if p.c == c {
-			n += p.n
-		}
-	}
-	return n
-}
-
-// take hands out the next n pods of the group, who have a place from now on.
-func (g *podClass) take(n int) []*model.Pod {
-	out := g.pods[g.next : g.next+n]
-	g.next += n
-	return out
-}
 
 // newPodClasses sorts pods into groups: important ones first, then large ones (by cpu, then memory), then by the text of the class.
 func newPodClasses(pods []*model.Pod, k *classer) []*podClass {
@@ -277,4 +225,51 @@ func needText(w model.Why) string {
 		return "the pod selects nodes by field, which can only name nodes that exist"
 	}
 	return "the pod needs " + string(w) + ", which is not decided"
+}
+
+// promote puts classes ahead of others.
+func (d *problem) promote(classes []*podClass) {
+	if len(d.ahead) == 0 {
+		return
+	}
+	for _, g := range classes {
+		if g.ahead = d.ahead[g.key]; d.leap {
+			g.leap = g.ahead
+		}
+	}
+	slices.SortStableFunc(classes, func(a, b *podClass) int { return a.compare(b.turn) })
+	for i, g := range classes {
+		g.rank = i
+	}
+}
+
+// name is the first pod of the class, and how many are like it.
+func (g *podClass) name() string {
+	if len(g.pods) == 1 {
+		return g.first().Key().String()
+	}
+	return fmt.Sprintf("%s and %d more", g.first().Key(), len(g.pods)-1)
+}
+
+// parties says who of a pod's asks what of a label.
+func parties(p *model.Pod, key string) string {
+	var out []string
+	add := func(who string, q require.Set) {
+		if _, asked := q.Get(key); asked {
+			out = append(out, who+" "+requirement(q, key))
+		}
+	}
+	add("its node selector", require.Labels(p.NodeSelector))
+	for _, t := range p.Affinity {
+		add("its node affinity", require.New(t))
+	}
+	for _, v := range p.Volumes {
+		for _, t := range v.Terms {
+			add("its volume (such as "+v.String()+")", require.New(t)) // of pods that are alike in this, each may have its own
+		}
+	}
+	if most := len(out); most > saidValues {
+		out = append(out[:saidValues:saidValues], fmt.Sprintf("%d more", most-saidValues))
+	}
+	return strings.Join(out, ", ")
 }

@@ -2,33 +2,14 @@ package place
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// everywhere reports whether an address stands for all of the node's, as kube-scheduler reads it: it compares addresses as they are written, and
-// 0.0.0.0 alone meets others (HostPortInfo in its package framework). To it :: is an address like any other.
-func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" }
-
-func portKey(h model.HostPort) string { return h.Protocol + "/" + strconv.Itoa(int(h.Port)) }
-
-// clash reports whether any two ports of two pods exclude each other on one node.
-func clash(a, b []model.HostPort) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if portKey(x) == portKey(y) && (x.IP == y.IP || everywhere(x.IP) || everywhere(y.IP)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // notePorts lists the addresses under which each port that a waiting pod asks for is asked for, and counts running users. A port
 // of every address meets all users of the port; two addresses do not meet each other. Each address is a count of its own, and
 // "every address" is one more.
-func (d *decision) notePorts() {
+func (d *builder) notePorts() {
 	d.portIPs = map[string][]string{}
 	wanted := false
 	note := func(p *model.Pod) {
@@ -49,7 +30,7 @@ func (d *decision) notePorts() {
 	if !wanted {
 		return
 	}
-	for p := range d.in.World.Index.WithPorts().All() {
+	for p := range d.world.Index.WithPorts().All() {
 		note(p)
 	}
 	for i := range d.daemons {
@@ -65,12 +46,12 @@ func (d *decision) notePorts() {
 }
 
 // countPorts counts the users of host ports that run, and daemons that are to come.
-func (d *decision) countPorts(placing map[model.PodKey]bool) {
+func (d *builder) countPorts(placing map[model.PodKey]bool) {
 	t := d.topo
 	if len(d.portIPs) == 0 {
 		return
 	}
-	for p := range d.in.World.Index.WithPorts().All() {
+	for p := range d.world.Index.WithPorts().All() {
 		at, ok := t.spotOf[p.Node]
 		if !ok || p.Terminal || placing[p.Key()] {
 			continue

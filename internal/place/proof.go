@@ -6,26 +6,9 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
 
-// seated is pods of a group that were given a place in one go: on an existing node, or, when that is negative, in a cell in which machines were then
-// to be bought. In the order of a decision they say in which order pods were thought to be bound.
-type seated struct {
-	g    *podClass
-	slot int32
-	cell *cell
-	n    int
-}
-
-// made is a machine that was bought: what it may be, and whose pods it is for.
-type made struct {
-	pool  *nodePool
-	deal  *deal
-	loads []member
-	spot  int32 // while the plan is proven
-}
-
 // unit is pods of one group on one machine that have yet to be bound.
 type unit struct {
-	g    *podClass
+	g    *seatClass
 	spot int32
 	n    int
 	// seat is where they were seated, by position; made the machine that was bought for them, -1 for an existing node.
@@ -39,15 +22,15 @@ const maxBindings = 64
 // the plan are ready, and a pod is bound when all that it and others require is met at its turn. While pods are seated it is not
 // known yet which machines there will be, and what they bring; here it is.
 type proof struct {
-	d      *decision
+	d      *verifier
 	lows   map[*term]*lowest
 	fields map[fieldKey]*field
 }
 
 // prove returns the pods of the plan that could not be bound. When there are none, the order in which everybody was bound shows that
 // the plan is sound. It leaves the counts as they are at the end.
-func (d *decision) prove() []unit {
-	if !slices.ContainsFunc(d.classes, func(g *podClass) bool { return g.why == "" && g.tied() }) {
+func (d *verifier) prove() []unit {
+	if !slices.ContainsFunc(d.classes, func(g *seatClass) bool { return g.why == "" && g.tied() }) {
 		return nil
 	}
 	d.undo.rewind()
@@ -167,7 +150,7 @@ func (p *proof) units() []unit {
 	d := p.d
 	type share struct{ made, n int }
 	type part struct {
-		g *podClass
+		g *seatClass
 		c *cell
 	}
 	// What each part got, one after the other: numbered as they come, counted, and then listed from one piece of memory.
@@ -216,7 +199,7 @@ func (p *proof) units() []unit {
 }
 
 // lets reports whether kube-scheduler would let one more pod of the group onto the machine now.
-func (p *proof) lets(g *podClass, at int32) bool {
+func (p *proof) lets(g *seatClass, at int32) bool {
 	if g.tied() && !p.d.toil(g.ask()) {
 		return false
 	}
@@ -244,7 +227,7 @@ func (p *proof) lets(g *podClass, at int32) bool {
 			return false
 		}
 	}
-	return p.d.near(g, s.doms, false)
+	return g.near.met(s.doms, false)
 }
 
 // any reports whether pods are counted in the machine's domain, or in one that may turn out to be its.
@@ -257,7 +240,7 @@ func (p *proof) any(c *counter, s *spot, key int) bool {
 }
 
 // bind puts one pod of the group onto the machine.
-func (p *proof) bind(g *podClass, at int32) {
+func (p *proof) bind(g *seatClass, at int32) {
 	for _, x := range g.matches {
 		p.count(x, at)
 	}
@@ -297,4 +280,37 @@ func (p *proof) tell(c *counter, at int32, key int) {
 	for _, v := range s.may[t.keys[key]] {
 		p.d.undo.add(c, t.dom(key, v), 1)
 	}
+}
+
+// noteMissing notes the domains that pods were left over for, as the emptiest, and that no machine is in after all.
+func (d *verifier) noteMissing() {
+	t := d.topo
+	for _, g := range d.classes {
+		if g.why != "" || g.unseated() == 0 {
+			continue
+		}
+		for i, r := range g.spread {
+			e := r.term.elig
+			if r.term.key == host || i >= len(g.among) {
+				continue
+			}
+			for _, dom := range g.among[i] {
+				if !e.anyIn(t, r.term.key, dom) {
+					d.missing = append(d.missing, absence{e.text, t.keys[r.term.key], t.names[r.term.key][dom]})
+				}
+			}
+		}
+	}
+}
+
+// verifier binds what was planned, and takes out of the plan what cannot be bound.
+type verifier struct {
+	purchasing
+	// stuck are pods that could not be bound in the end, over those of them that were taken out of the plan.
+	stuck []unit
+	over  []over
+	// missing are domains that pods were left over for, and that no machine is in.
+	missing []absence
+	// gone are the machines, by spot, that a question takes away.
+	gone []int32
 }

@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
+	"pgregory.net/rapid"
 )
 
 // drawer writes a random world line by line.

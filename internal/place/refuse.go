@@ -42,8 +42,9 @@ func (l *ledger) strike(w model.Why, what string, gone bitset.Set, detail func(h
 // over reports whether nothing is left.
 func (l *ledger) over() bool { return l.rest.First() < 0 }
 
-// refusal says why one pool could not take one more pod of the group. x is g, or the part of it that could not be bought for.
-func (d *decision) refusal(s *nodePool, x, g *podClass) Refusal {
+// refusal says why one pool could not take one more pod of the group. x is the part of it that could not be bought for,
+// nil when none was to be.
+func (d explainer) refusal(s *nodePool, x *group, g *seatClass) Refusal {
 	l := &ledger{s: s, rest: s.offerings.all, out: Refusal{Pool: s.pool.Name}}
 	if s.closed.Why != "" {
 		l.out = s.closed
@@ -65,21 +66,21 @@ func (d *decision) refusal(s *nodePool, x, g *podClass) Refusal {
 		l.strike(m.why, "daemon "+d.daemons[m.daemon].name, s.beside(m), func(bitset.Set) string { return d.shunText(m) })
 	}
 	l.room(g.size)
-	l.strike(model.WhyUnavailable, "", s.offerings.all.Minus(s.offerings.available), s.soldOutText)
+	l.strike(model.WhyUnavailable, "", s.offerings.all.Minus(s.offerings.available), func(had bitset.Set) string { return soldOutText(s, had) })
 	if !l.over() {
 		if lot := d.allowedOf(s, f); lot.ok != nil {
 			l.alternatives(lot)
 		}
 		l.spent()
 	}
-	if !l.over() && x == g && g.cut {
+	if !l.over() && x == nil && g.cut {
 		l.strike(model.WhyPlanCut, "", l.rest, func(bitset.Set) string { return "the search ended before the pod's turn" })
 	}
-	if !l.over() && x == g && g.tied() {
+	if !l.over() && x == nil && g.tied() {
 		d.strikeTies(l, g)
 	}
 	if !l.over() {
-		d.strikeRest(l, x)
+		d.strikeRest(l, x, g)
 	}
 	return l.out
 }
@@ -90,7 +91,7 @@ func (l *ledger) labels(own []require.Set) {
 		return
 	}
 	fit := l.s.suiting(l.rest, own)
-	text := func(bitset.Set) string { return l.s.labelText(own) }
+	text := func(bitset.Set) string { return labelText(l.s, own) }
 	for _, k := range own[0].Keys() {
 		gone := l.rest.Minus(fit)
 		if l.s.conflict(own[0].Only(func(key string) bool { return key == k })) == "" {
@@ -107,20 +108,20 @@ func (l *ledger) labels(own []require.Set) {
 }
 
 // labelText says which label leaves nothing.
-func (s *nodePool) labelText(own []require.Set) string {
+func labelText(s *nodePool, own []require.Set) string {
 	detail := ""
 	for _, t := range own {
 		if k := s.conflict(t); k != "" {
-			detail = s.conflictText(k, t)
+			detail = conflictText(s, k, t)
 		} else {
-			detail = s.machineText(t)
+			detail = machineText(s, t)
 		}
 	}
 	return detail
 }
 
 // reach strikes offerings from which the pod's volumes cannot be reached: what suits the selectors, but none of the combinations.
-func (l *ledger) reach(g *podClass, terms, own []require.Set) {
+func (l *ledger) reach(g *seatClass, terms, own []require.Set) {
 	l.strike(model.WhyVolumes, "", l.rest.Minus(l.s.suiting(l.rest, terms)), func(had bitset.Set) string {
 		var where, nodes []string
 		for _, t := range terms {
@@ -135,7 +136,7 @@ func (l *ledger) reach(g *podClass, terms, own []require.Set) {
 			nodes = slices.Compact(nodes) // each of the pod's own alternatives names them again
 			return "its volume is on the disk of node " + strings.Join(nodes, " or ") + ", which no other node reaches"
 		}
-		who, alone := l.s.unreached(had, g, own)
+		who, alone := unreached(l.s, had, &g.podClass, own)
 		if alone != nil {
 			where = nil
 		}
@@ -149,7 +150,7 @@ func (l *ledger) reach(g *podClass, terms, own []require.Set) {
 // room strikes offerings that are too small, under the first resource that they have too little of.
 func (l *ledger) room(size vec.Vec) {
 	all := l.rest
-	text := func(bitset.Set) string { return l.s.sizeText(all, size) }
+	text := func(bitset.Set) string { return sizeText(l.s, all, size) }
 	for j, n := range l.s.names {
 		small := bitset.New(len(l.s.offerings.items))
 		l.rest.Each(func(i int) {
@@ -185,12 +186,12 @@ func (l *ledger) spent() {
 		if isSupply(n) {
 			why, n = model.WhyUnavailable, "reserved"
 		}
-		l.strike(why, n, dear, func(bitset.Set) string { return s.limitText(all) })
+		l.strike(why, n, dear, func(bitset.Set) string { return limitText(s, all) })
 	}
 }
 
 // strikeTies strikes what ties to other pods forbid: offering by offering, the first tie that refuses one more pod there.
-func (d *decision) strikeTies(l *ledger, g *podClass) {
+func (d explainer) strikeTies(l *ledger, g *seatClass) {
 	for _, t := range d.tiesOf(g) {
 		gone := bitset.New(len(l.s.offerings.items))
 		l.rest.Each(func(i int) {
@@ -207,7 +208,7 @@ func (d *decision) strikeTies(l *ledger, g *podClass) {
 		})
 	}
 	if !l.over() {
-		why, text := d.tieText(l.s, g)
+		why, text := d.tieText(l.s, &g.tiedClass)
 		l.strike(why, "", l.rest, func(bitset.Set) string { return text })
 	}
 }
@@ -216,13 +217,13 @@ func (d *decision) strikeTies(l *ledger, g *podClass) {
 type tie struct {
 	why   model.Why
 	key   string
-	alone *podClass
+	alone *tiedClass
 }
 
-func (d *decision) tiesOf(g *podClass) []tie {
+func (d explainer) tiesOf(g *seatClass) []tie {
 	var out []tie
 	add := func(why model.Why, key int, r rules, among [][]int32) {
-		x := *g
+		x := g.tiedClass
 		x.rules, x.among, x.ports = r, among, nil
 		out = append(out, tie{why, d.topo.keys[key], &x})
 	}
@@ -257,7 +258,7 @@ func (d *decision) tiesOf(g *podClass) []tie {
 }
 
 // domsOf returns the domains that a machine bought as item i would be in for pods of the group.
-func (d *decision) domsOf(s *nodePool, g *podClass, i int) []int32 {
+func (d explainer) domsOf(s *nodePool, g *seatClass, i int) []int32 {
 	out := make([]int32, len(d.topo.keys))
 	for k, name := range d.topo.keys {
 		out[k] = unknown
@@ -275,29 +276,29 @@ func (d *decision) domsOf(s *nodePool, g *podClass, i int) []int32 {
 }
 
 // strikeRest says why nothing was bought although something is left to buy.
-func (d *decision) strikeRest(l *ledger, x *podClass) {
+func (d explainer) strikeRest(l *ledger, x *group, g *seatClass) {
 	s := l.s
 	lacks, text := s.lack(l.rest)
 	switch {
-	case d.capped(x):
+	case d.capped(g):
 		l.strike(model.WhyTopologySpread, "", l.rest, func(bitset.Set) string {
 			return "a machine for it would cost others their place; it waits until these are bound"
 		})
-	case x.given[s.id] != "":
+	case x != nil && x.given[s.id] != "":
 		l.strike(model.WhyMinValues, "", l.rest, func(bitset.Set) string { return x.given[s.id] })
 	case lacks != "":
 		l.strike(model.WhyMinValues, lacks, l.rest, func(bitset.Set) string { return text })
 	case len(s.choosy) > 0:
 		l.strike(model.WhyMinValues, cmp.Or(s.choosy...), l.rest, func(bitset.Set) string { return "too few of the offerings that satisfy minValues hold the pod" })
-	case d.plan.BudgetExceeded || len(s.pool.Limits) == 0:
+	case d.exceeded || len(s.pool.Limits) == 0:
 		l.strike(model.WhyPlanCut, "", l.rest, func(bitset.Set) string { return "the search ended before the pod's turn" })
 	default:
-		l.strike(model.WhyLimits, "", l.rest, s.limitText)
+		l.strike(model.WhyLimits, "", l.rest, func(had bitset.Set) string { return limitText(s, had) })
 	}
 }
 
 // capped reports whether fewer machines may be bought for the group somewhere than it asks for, for the good of the plan.
-func (d *decision) capped(x *podClass) bool {
+func (d explainer) capped(x *seatClass) bool {
 	for k := range d.caps {
 		if k.group == x.key {
 			return true
@@ -307,7 +308,7 @@ func (d *decision) capped(x *podClass) bool {
 }
 
 // shunText says what a daemon has against the pods.
-func (d *decision) shunText(x daemonConflict) string {
+func (d explainer) shunText(x daemonConflict) string {
 	m := &d.daemons[x.daemon]
 	switch x.why {
 	case model.WhyHostPorts:

@@ -9,18 +9,18 @@ import (
 
 // reservation is a pod that an existing node was bought for. Until it is kept or broken, the existing node holds room for it.
 type reservation struct {
-	g    *podClass
+	g    *seatClass
 	slot int32
 	pod  model.PodKey
 }
 
 // reserveRoom finds the pods of the groups that existing nodes were bought for, and holds room for them. Pods that only stand for room are asked when
 // all others have their places: in-flight room goes to real pods first.
-func (d *decision) reserveRoom(groups []*podClass) {
+func (d *reserving) reserveRoom(groups []*seatClass) {
 	if len(d.reserved) == 0 {
 		return
 	}
-	of := map[model.PodKey]*podClass{}
+	of := map[model.PodKey]*seatClass{}
 	for _, g := range groups {
 		for _, p := range g.pods {
 			of[p.Key()] = g
@@ -35,7 +35,7 @@ func (d *decision) reserveRoom(groups []*podClass) {
 				continue
 			}
 			delete(of, k)
-			if s.holds(g, 1) == 0 || !s.takes(g.constraint) {
+			if s.holds(&g.podClass, 1) == 0 || !s.takes(g.constraint) {
 				d.broken = append(d.broken, k)
 				continue
 			}
@@ -58,7 +58,7 @@ func (d *decision) reserveRoom(groups []*podClass) {
 
 // patience says when a planned pod is asked: those first that mind how many others are where, then those that look for
 // others, then the rest, who may only stand in their way.
-func (d *decision) patience(x reservation) int {
+func (d *reserving) patience(x reservation) int {
 	switch {
 	case len(x.g.spread) > 0:
 		return 0
@@ -72,8 +72,8 @@ func (d *decision) patience(x reservation) int {
 const patient = 2
 
 // hold takes, or with -1 gives back, the room and the place among others that a planned pod is to have.
-func (d *decision) hold(x reservation, n int) {
-	d.reserve(x.g, x.slot, n)
+func (d *reserving) hold(x reservation, n int) {
+	d.reserve(&x.g.podClass, x.slot, n)
 	x.g.held += n
 	doms := d.topo.spots[d.existing[x.slot].spot].doms
 	for _, y := range x.g.matches {
@@ -92,7 +92,7 @@ func (d *decision) hold(x reservation, n int) {
 // honourReservations seats the pods that existing nodes hold room for, as far as their ties let them in now, and reports whether it seated any. One may
 // make room for another, so they are asked until none comes forward; as soon as one has come, those are asked again who have less
 // patience. While there are any of these, the patient are asked only when others are done: urge says so.
-func (d *decision) honourReservations(urge bool) bool {
+func (d *reserving) honourReservations(urge bool) bool {
 	kept := false
 	for more := true; more; {
 		more = false
@@ -119,11 +119,11 @@ func (d *decision) honourReservations(urge bool) bool {
 }
 
 // keep seats one pod where it was planned, if its ties allow that now.
-func (d *decision) keep(x reservation) bool {
-	d.domains(x.g, false) // what is bought is bought: only domains that are there count
+func (d *reserving) keep(x reservation) bool {
+	x.g.domains(false) // what is bought is bought: only domains that are there count
 	d.keeping = true
 	defer func() { d.keeping = false }()
-	if !d.stands(x.g, d.topo.spots[d.existing[x.slot].spot].doms, false) {
+	if !d.stands(&x.g.tiedClass, d.topo.spots[d.existing[x.slot].spot].doms, false) {
 		return false
 	}
 	x.g.pull(x.pod)
@@ -133,7 +133,7 @@ func (d *decision) keep(x reservation) bool {
 }
 
 // dropReservations gives up the room that is still held; its pods go wherever there is a place. It reports whether there was any.
-func (d *decision) dropReservations() bool {
+func (d *reserving) dropReservations() bool {
 	for _, x := range d.held {
 		d.hold(x, -1)
 		d.broken = append(d.broken, x.pod)
@@ -144,7 +144,7 @@ func (d *decision) dropReservations() bool {
 }
 
 // pull makes a pod that room is held for the next of those that have no place yet.
-func (g *podClass) pull(k model.PodKey) {
+func (g *seatClass) pull(k model.PodKey) {
 	first := len(g.pods) - g.held
 	at := first + slices.IndexFunc(g.pods[first:], func(p *model.Pod) bool { return p.Key() == k })
 	p := g.pods[at]
@@ -153,7 +153,7 @@ func (g *podClass) pull(k model.PodKey) {
 }
 
 // countTwice counts pods to place that an existing node was bought for and that go to none.
-func (d *decision) countTwice() {
+func (d *reserving) countTwice() {
 	planned := map[model.PodKey]bool{}
 	for _, i := range d.reserved {
 		for _, k := range d.existing[i].planned {

@@ -7,9 +7,9 @@ import (
 )
 
 // retract takes pods out of the plan that could not be bound, until the rest is proven. They are left over.
-func (d *decision) retract() {
+func (d *verifier) retract() {
 	for left := d.stuck; len(left) > 0; left = d.prove() {
-		of := map[*podClass]map[model.PodKey]*model.Pod{}
+		of := map[*seatClass]map[model.PodKey]*model.Pod{}
 		for _, u := range left {
 			if of[u.g] == nil {
 				of[u.g] = map[model.PodKey]*model.Pod{}
@@ -32,7 +32,7 @@ func (d *decision) retract() {
 }
 
 // withdraw takes one pod of a unit out of the plan.
-func (d *decision) withdraw(u unit, from map[model.PodKey]*model.Pod) *model.Pod {
+func (d *verifier) withdraw(u unit, from map[model.PodKey]*model.Pod) *model.Pod {
 	s := &d.seats[u.seat]
 	s.n--
 	if u.made < 0 {
@@ -63,6 +63,6 @@ func lastIndex[T any](list []T, f func(T) bool) int {
 
 // over is a pod that was taken out of the plan again.
 type over struct {
-	g   *podClass
+	g   *seatClass
 	pod *model.Pod
 }

@@ -90,7 +90,7 @@ func mended(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
 			best.plan.BudgetExceeded = true
 			return best
 		}
-		d := &decision{in: in, granted: wishes, choices: with}
+		d := newDecision(in, wishes, with)
 		d.run(pods)
 		if best == nil || d.compare(best) < 0 {
 			best = d.tell(best, change)
@@ -132,7 +132,7 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 				return d, false
 			}
 			*tries--
-			o := &decision{in: d.in, granted: d.granted, choices: x.choices}
+			o := newDecision(d.in, d.granted, x.choices)
 			o.run(pods)
 			if o.cheaper(d) {
 				return o.tell(d, string(s.name)+": "+x.what()), true
@@ -144,7 +144,7 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 
 // scale is how much work it is to decide once.
 func (d *decision) scale(pods int) int {
-	w := &d.in.World
+	w := &d.world
 	n := 1 + pods + w.Index.All().Len() + len(w.Nodes) + len(w.Claims)
 	for _, s := range d.pools {
 		n += len(s.offerings.items) / offeringsAsOne

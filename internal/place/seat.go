@@ -7,16 +7,16 @@ const maxPasses = 8
 
 // part is pods of one group that a machine has to be bought for, in one cell.
 type part struct {
-	g    *podClass
+	g    *seatClass
 	c    *cell
 	n    int
 	host []relation // as they were when the cell was chosen: with the preferences granted there
 }
 
 // seatAll finds a place for every group: first for pods that are there, then for those that only stand for room.
-func (d *decision) seatAll() {
+func (d *seating) seatAll() {
 	d.undo.mark()
-	var real, virtual []*podClass
+	var real, virtual []*seatClass
 	for _, g := range d.classes {
 		switch {
 		case g.why != "":
@@ -32,13 +32,13 @@ func (d *decision) seatAll() {
 
 // seatMany finds a place for every group, one after the other: where it was planned, on capacity that is paid for, or in a cell where a
 // machine can be bought. Groups that wait for others (affinity) are asked again.
-func (d *decision) seatMany(groups []*podClass) {
+func (d *seating) seatMany(groups []*seatClass) {
 	d.reserveRoom(groups)
 	d.honourReservations(false)
 	waiting := groups
 	for range maxPasses {
 		progress := false
-		var again []*podClass
+		var again []*seatClass
 		for _, g := range waiting {
 			if d.tired() {
 				g.cut = g.unseated() > 0
@@ -80,7 +80,7 @@ type seatOption struct {
 }
 
 // seat places as many pods of the group as the ties allow, with as many preferences granted as can be.
-func (d *decision) seat(g *podClass) {
+func (d *seating) seat(g *seatClass) {
 	if len(d.alone) > 0 {
 		d.receive(g)
 	}
@@ -104,7 +104,7 @@ func (d *decision) seat(g *podClass) {
 
 // seatLevel places pods of the group. Each goes to the best cell at its turn: what is paid for comes
 // first, then the heavier pool, then the cheaper zone, then the emptier one.
-func (d *decision) seatLevel(g *podClass) {
+func (d *seating) seatLevel(g *seatClass) {
 	opts := d.cellsFor(g, d.opts[:0])
 	d.opts = opts
 	if g.nearHost() {
@@ -120,7 +120,7 @@ func (d *decision) seatLevel(g *podClass) {
 }
 
 // cellsFor lists the cells, in the room of opts, with what they offer to the group now.
-func (d *decision) cellsFor(g *podClass, opts []seatOption) []seatOption {
+func (d *desk) cellsFor(g *seatClass, opts []seatOption) []seatOption {
 	for _, c := range d.cellsOf(g.constraint, g.keys).list {
 		opts = append(opts, seatOption{c: c})
 	}
@@ -133,19 +133,19 @@ func (d *decision) cellsFor(g *podClass, opts []seatOption) []seatOption {
 			}
 		}
 		opts[i].offer.ok = opts[i].offer.ok && c.pinned != nil && opts[i].cap > 0
-		if opts[i].offer.ok && g.barred(c) {
+		if opts[i].offer.ok && g.barred(c.doms) {
 			opts[i].offer.ok, g.kept = false, true
 		}
 		g.buys = g.buys || opts[i].offer.ok
 	}
-	d.domains(g, true)
+	g.domains(true)
 	return opts
 }
 
 // noCap stands for "as many as you like".
 const noCap = 1 << 40
 
-func (d *decision) seatEach(g *podClass, opts []seatOption) {
+func (d *seating) seatEach(g *seatClass, opts []seatOption) {
 	for reset := false; g.unseated() > 0; {
 		best, slot := -1, int32(-1)
 		for i := range opts {
@@ -169,7 +169,7 @@ func (d *decision) seatEach(g *podClass, opts []seatOption) {
 		n := 1
 		if slot >= 0 {
 			if !g.tied() {
-				n = d.existing[slot].holds(g, g.unseated())
+				n = d.existing[slot].holds(&g.podClass, g.unseated())
 			}
 			d.sit(g, slot, n)
 			d.honourReservations(false)
@@ -191,16 +191,16 @@ func (d *decision) seatEach(g *podClass, opts []seatOption) {
 }
 
 // order has machines bought for n pods of the group in a cell.
-func (d *decision) order(g *podClass, o *seatOption, n int) {
+func (d *desk) order(g *seatClass, o *seatOption, n int) {
 	o.bought, o.cap = o.bought+n, o.cap-n
 	o.offer.ok = o.cap > 0
 	g.asked += n
 	d.noteSeat(seated{g, -1, o.c, n})
-	d.count(g, o.c.site(), n)
+	d.count(&g.tiedClass, o.c.site(), n)
 }
 
 // mayTake reports whether the existing node may take one more pod of the group, as far as earlier attempts know.
-func (d *decision) mayTake(g *podClass, slot int32) bool {
+func (d *desk) mayTake(g *seatClass, slot int32) bool {
 	if len(d.caps) == 0 {
 		return true
 	}
@@ -218,7 +218,7 @@ func (d *decision) mayTake(g *podClass, slot int32) bool {
 }
 
 // noteSeat notes that pods found a place.
-func (d *decision) noteSeat(s seated) {
+func (d *desk) noteSeat(s seated) {
 	if k := len(d.seats) - 1; k >= 0 && d.seats[k].g == s.g && d.seats[k].slot == s.slot && d.seats[k].cell == s.cell {
 		d.seats[k].n += s.n
 		return
@@ -227,7 +227,7 @@ func (d *decision) noteSeat(s seated) {
 }
 
 // paidFor reports whether the next pod of the group has a place on what is paid for, preferences aside.
-func (d *decision) paidFor(g *podClass) bool {
+func (d *desk) paidFor(g *seatClass) bool {
 	form, rules, among := g.constraint, g.rules, g.among
 	g.constraint, g.rules, g.among = g.plain.form, g.plain.rules, nil
 	defer func() { g.constraint, g.rules, g.among = form, rules, among }()
@@ -240,7 +240,7 @@ func (d *decision) paidFor(g *podClass) bool {
 
 // candidate returns the existing node of the cell that would take the next pod, or -1 when one would have to be bought; ok is false when
 // neither is possible.
-func (d *decision) candidate(g *podClass, o *seatOption) (int32, bool) {
+func (d *desk) candidate(g *seatClass, o *seatOption) (int32, bool) {
 	if len(g.keys) > 0 && !d.regards(g, o.c.doms) {
 		return -1, false // now; when others have been placed, perhaps
 	}
@@ -260,19 +260,19 @@ func (d *decision) candidate(g *podClass, o *seatOption) (int32, bool) {
 		}
 		i := int32(o.at)
 		s := d.existing[i]
-		if s.holds(g, 1) > 0 && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, i) {
+		if s.holds(&g.podClass, 1) > 0 && d.stands(&g.tiedClass, d.topo.spots[s.spot].doms, false) && d.mayTake(g, i) {
 			return i, true
 		}
 	}
-	return -1, o.offer.ok && (len(g.keys) > 0 || d.stands(g, o.c.doms, true))
+	return -1, o.offer.ok && (len(g.keys) > 0 || d.stands(&g.tiedClass, o.c.doms, true))
 }
 
 // sit nominates n pods of the group to an existing node.
-func (d *decision) sit(g *podClass, slot int32, n int) {
+func (d *desk) sit(g *seatClass, slot int32, n int) {
 	s := d.existing[slot]
-	d.reserve(g, slot, n)
+	d.reserve(&g.podClass, slot, n)
 	d.noteSeat(seated{g, slot, nil, n})
-	d.count(g, d.siteOf(s), n)
+	d.count(&g.tiedClass, d.siteOf(s), n)
 	for _, p := range g.take(n) {
 		d.plan.Existing = append(d.plan.Existing, Nomination{Pod: p.Key(), Node: s.node, Claim: s.claim})
 	}

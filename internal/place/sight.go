@@ -10,7 +10,7 @@ import (
 
 // steady reports whether any offerings that each hold the pods can be options of one claim: no daemons take different amounts on them, and none
 // is scarce.
-func (s *nodePool) steady() bool { return s.light && len(s.bounded) == 0 }
+func (s seller) steady() bool { return s.light && len(s.bounded) == 0 }
 
 // sight is the offerings that were looked at for a claim, in order of preference.
 type sight struct {
@@ -44,7 +44,7 @@ func (x *sight) sated(i int) bool {
 func inBand(most int) int { return most - most/varietyPart }
 
 // holds reports whether offering i has room for the pods and for daemons that take over.
-func (s *nodePool) holds(i int, need, over vec.Vec) bool {
+func (s seller) holds(i int, need, over vec.Vec) bool {
 	for r, v := range s.room[i] {
 		if v+s.taken[i][r] < need[r]+over[r] {
 			return false
@@ -54,7 +54,7 @@ func (s *nodePool) holds(i int, need, over vec.Vec) bool {
 }
 
 // narrow keeps the cheap band, then what minValues asks for, then what variety asks for.
-func (s *nodePool) narrow(all []int, most int) []int {
+func (s seller) narrow(all []int, most int) []int {
 	first := s.offerings.items[all[0]].o
 	wide := widthOf(first.CapacityType)
 	picked := bitset.New(len(s.offerings.items))
@@ -108,3 +108,6 @@ func (s *nodePool) narrow(all []int, most int) []int {
 	slices.Sort(out)
 	return out
 }
+
+// seller is a pool that turns bins into claims.
+type seller struct{ *nodePool }

@@ -7,24 +7,13 @@ type site struct {
 	form *nodeConstraint
 }
 
-// site is where a machine would be bought in the cell.
-func (c *cell) site() site { return site{c.doms, unknown, c.pinned} }
-
-func (d *decision) siteOf(s *existingNode) site {
+func (d *ties) siteOf(s *existingNode) site {
 	return site{doms: d.topo.spots[s.spot].doms, spot: s.spot}
-}
-
-// optionSite is where the next pod would be: on an existing node of the option's cell, or on a machine to be bought there.
-func (d *decision) optionSite(o *seatOption, slot bool) site {
-	if slot {
-		return d.siteOf(d.existing[o.at])
-	}
-	return o.c.site()
 }
 
 // counts says whether a machine at the site counts for a spread constraint. Pods of one app on machines that the constraint's own pods
 // do not accept (of another architecture, or of a pool with other taints) are none of its business, before these are bought as after.
-func (d *decision) counts(e *eligible, at site) counting {
+func (d *ties) counts(e *eligible, at site) counting {
 	switch {
 	case at.spot != unknown:
 		return e.spots[at.spot]
@@ -33,16 +22,17 @@ func (d *decision) counts(e *eligible, at site) counting {
 	case at.form == nil:
 		return perhaps
 	}
-	if c, ok := at.form.counts[e]; ok {
+	k := countedKey{e, at.form}
+	if c, ok := d.spreads[k]; ok {
 		return c
 	}
 	c := d.countsFor(e, at.form)
-	remember(&at.form.counts, e, c)
+	remember(&d.spreads, k, c)
 	return c
 }
 
 // countsFor asks all pools that sell machines to the form: what these are on the whole is what each of them is, if they agree.
-func (d *decision) countsFor(e *eligible, f *nodeConstraint) counting {
+func (d *ties) countsFor(e *eligible, f *nodeConstraint) counting {
 	out, any := never, false
 	for _, s := range d.pools {
 		l := d.allowedOf(s, f)
@@ -68,7 +58,7 @@ func (d *decision) countsFor(e *eligible, f *nodeConstraint) counting {
 }
 
 // count notes that n pods of the group are somewhere, and what they can live with.
-func (d *decision) count(g *podClass, at site, n int) {
+func (d *ties) count(g *tiedClass, at site, n int) {
 	d.tally(g, at, n)
 	if at.spot == unknown || n < 0 {
 		return
@@ -89,7 +79,7 @@ func (d *decision) count(g *podClass, at site, n int) {
 }
 
 // tally counts n pods of the group, for those that pick them and those that they refuse.
-func (d *decision) tally(g *podClass, at site, n int) {
+func (d *ties) tally(g *tiedClass, at site, n int) {
 	for _, x := range g.matches {
 		dom, c := at.doms[x.key], surely
 		if x.near && dom == unknown && x.key != host {
@@ -118,7 +108,7 @@ func (d *decision) tally(g *podClass, at site, n int) {
 }
 
 // owns reports whether x is a spread constraint of the group itself: its new machines count for it.
-func (g *podClass) owns(x *term) bool {
+func (g *rules) owns(x *term) bool {
 	for i := range g.spread {
 		if g.spread[i].term == x {
 			return true

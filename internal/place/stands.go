@@ -3,7 +3,7 @@ package place
 import "slices"
 
 // low is the count that kube-scheduler measures skew from.
-func (d *decision) low(g *podClass, i int) int32 {
+func (d *ties) low(g *tiedClass, i int) int32 {
 	r := &g.spread[i]
 	if len(g.among[i]) < int(r.min) {
 		return 0
@@ -20,7 +20,7 @@ func (d *decision) low(g *podClass, i int) int32 {
 
 // stands reports whether the ties of the group let one more pod of it into domains. On a machine yet to be bought, what is on the
 // same machine is left to packing.
-func (d *decision) stands(g *podClass, doms []int32, fresh bool) bool {
+func (d *ties) stands(g *tiedClass, doms []int32, fresh bool) bool {
 	if !g.tied() {
 		return true
 	}
@@ -82,12 +82,12 @@ func (d *decision) stands(g *podClass, doms []int32, fresh bool) bool {
 			}
 		}
 	}
-	return d.joins(g, doms, fresh) && d.near(g, doms, fresh)
+	return d.joins(g, doms, fresh) && g.near.met(doms, fresh)
 }
 
 // joins reports whether all that use volumes with the group that are yet to be made are in these domains, or nowhere yet. Such a volume is made for the first
 // of them to be bound, and then keeps the others to its domain (volume binding in kube-scheduler). One that a single pod may use at a time nobody else uses.
-func (d *decision) joins(g *podClass, doms []int32, fresh bool) bool {
+func (d *ties) joins(g *tiedClass, doms []int32, fresh bool) bool {
 	for _, x := range g.joint {
 		n := x.matched.total + d.allHeld(x)
 		switch dom := doms[x.key]; {
@@ -103,7 +103,7 @@ func (d *decision) joins(g *podClass, doms []int32, fresh bool) bool {
 }
 
 // allHeld counts planned pods that room is held for and that the term picks, wherever they are.
-func (d *decision) allHeld(x *term) int64 {
+func (d *ties) allHeld(x *term) int64 {
 	if d.keeping {
 		return 0
 	}
@@ -111,21 +111,21 @@ func (d *decision) allHeld(x *term) int64 {
 }
 
 // heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
-func (d *decision) heldFor(c *counter, dom int32) int32 {
+func (d *ties) heldFor(c *counter, dom int32) int32 {
 	if d.keeping {
 		return 0
 	}
 	return c.at(dom)
 }
 
-// near reports whether the group's required affinity holds: pods that all terms pick are there, or there are none anywhere and
+// met reports whether the group's required affinity holds: pods that all terms pick are there, or there are none anywhere and
 // the group picks itself.
-func (d *decision) near(g *podClass, doms []int32, fresh bool) bool {
-	if len(g.near.terms) == 0 {
+func (g *nearRule) met(doms []int32, fresh bool) bool {
+	if len(g.terms) == 0 {
 		return true
 	}
 	none, here := true, true
-	for _, x := range g.near.terms {
+	for _, x := range g.terms {
 		if x.key == host && fresh {
 			none = none && x.matched.total == 0 && x.going == 0
 			here = false
@@ -138,10 +138,38 @@ func (d *decision) near(g *podClass, doms []int32, fresh bool) bool {
 		none = none && x.matched.total == 0 && x.going == 0
 		here = here && x.matched.at(dom) > 0
 	}
-	return here || none && g.near.self
+	return here || none && g.self
 }
 
 // busy reports whether pods are counted in a domain, or room is held for them there.
-func (d *decision) busy(c, held *counter, dom int32) bool {
+func (d *ties) busy(c, held *counter, dom int32) bool {
 	return c.at(dom) > 0 || held != nil && d.heldFor(held, dom) > 0
+}
+
+// joined reports whether any of the places is where pods in the domains are looked for. Who is to be on the same machine is so in every domain that
+// both know.
+func (r *nearRule) joined(doms []int32, places [][]int32) bool {
+	return slices.ContainsFunc(places, func(p []int32) bool {
+		return !slices.ContainsFunc(r.terms, func(x *term) bool {
+			if x.key != host {
+				return p[x.key] < 0 || p[x.key] != doms[x.key]
+			}
+			for k := range p {
+				if k != host && p[k] >= 0 && doms[k] >= 0 && p[k] != doms[k] {
+					return true
+				}
+			}
+			return false
+		})
+	})
+}
+
+// present reports whether any pod that the class wants to be near is anywhere.
+func (d *ties) present(g *tiedClass) bool {
+	for _, x := range g.near.terms {
+		if x.matched.total > 0 || x.going > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(g.joint, func(x *term) bool { return x.key == host && x.matched.total+d.allHeld(x) > 0 })
 }

@@ -6,17 +6,6 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// AnnotationFirst on a claim names the offering that a launch asks for first, of those of one price, as its key reads: the plan
-// chose it for the sake of spread that is not required, or so that not all spot machines are of one kind.
-const AnnotationFirst = "karpenter.azure.com/preferred-offering"
-
-// onePrice: offerings at most one part in so many dearer than the cheapest cost the same. What is closer is one price told twice, rounded
-// to the hour or converted from a currency; what is farther apart is a price, and choosing by it is not steering's business.
-const onePrice = 10_000
-
-// samePrice reports whether p is the price of the cheapest, or so little above that it makes no difference.
-func samePrice(p, cheapest model.Price) bool { return p-cheapest <= cheapest/onePrice }
-
 // steering chooses, for every machine that may be one of several offerings of one price, which of them is asked for first. Every option is sound,
 // so it only matters to preferences and to risk: pods that would rather be spread get the domain that has the fewest of them, and spot
 // machines the spot pool (size and zone) that has the fewest machines. Such a pool is taken back as a whole. On demand nothing
@@ -99,19 +88,18 @@ func (s *steering) soft(m *made) bool {
 // look counts the machines and pods that are there.
 func (s *steering) look() {
 	d := s.d
-	w := &d.in.World
+	w := &d.world
 	for i := range w.Nodes {
 		s.machine(w.Nodes[i].Labels)
 	}
-	for i := range d.in.World.Claims {
-		if c := &d.in.World.Claims[i]; c.NodeName == "" && !c.Deleting() {
+	for i := range d.world.Claims {
+		if c := &d.world.Claims[i]; c.NodeName == "" && !c.Deleting() {
 			s.machine(c.Labels)
 		}
 	}
 	if len(s.terms) == 0 {
 		return
 	}
-	placing := d.placing()
 	for kind := range w.Index.Kinds().All() {
 		for _, x := range d.topo.matching(kind.Pod().Namespace, kind.Pod().Labels) {
 			if !s.terms[x] {
@@ -119,7 +107,7 @@ func (s *steering) look() {
 			}
 			for p := range kind.Pods.All() {
 				n := w.Index.Node(p.Node)
-				if n == nil || p.Deleting() || placing[p.Key()] {
+				if n == nil || p.Deleting() || d.placing[p.Key()] {
 					continue
 				}
 				if v, ok := n.Labels[d.topo.keys[x.key]]; ok {
@@ -145,7 +133,7 @@ func (s *steering) machine(labels map[string]string) {
 }
 
 // pods counts pods that were given a place.
-func (s *steering) pods(g *podClass, n int, dom func(key int) int32) {
+func (s *steering) pods(g *seatClass, n int, dom func(key int) int32) {
 	if len(s.terms) == 0 || n == 0 {
 		return
 	}
@@ -221,13 +209,4 @@ func (s *steering) reordered(list []Option, first int) []Option {
 		s.lists[at] = slices.Concat(list[first:first+1], list[:first], list[first+1:])
 	}
 	return s.lists[at]
-}
-
-// firstOf puts the offering first that a claim prefers, if it is among those of one price.
-func firstOf(options []Option, claim model.Claim) []Option {
-	i := slices.IndexFunc(options, func(o Option) bool { return o.Key.String() == claim.Annotations[AnnotationFirst] })
-	if i <= 0 || !samePrice(options[i].Price, options[0].Price) {
-		return options
-	}
-	return slices.Concat(options[i:i+1], options[:i], options[i+1:])
 }

@@ -1,38 +1,10 @@
 package place
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/karpenter-aks/karpenter/model"
-)
-
-// supplyPrefix begins the names of limits that stand for offerings of which the cloud keeps only so many. To its pool such a bound
-// is a limit like its own: a machine that may be bought as the offering takes one.
-const supplyPrefix = "supply "
-
-// source names an offering whatever pool is sold it.
-type source struct {
-	class model.ClassRef
-	key   model.OfferingKey
-}
-
-func (s *nodePool) source(i int) source { return source{s.pool.Class, s.offerings.items[i].o.Key()} }
-
-// bounds adds the limits of scarce offerings to those of the pool.
-func (s *nodePool) bounds() {
-	s.bounded = map[int]int{}
-	s.base.And(s.offerings.available).Each(func(i int) {
-		if s.offerings.items[i].o.Supply != nil {
-			s.bounded[len(s.limits)] = i
-			s.limits = append(s.limits, supplyPrefix+s.offerings.items[i].o.Key().String())
-		}
-	})
-}
+import "slices"
 
 // takeStock works out what is left of scarce offerings: what the cloud says, less what claims that are not launched yet may become.
 // Each of them holds one of everything that it may be, so that no two count on the same.
-func (d *decision) takeStock() {
+func (d *purchasing) takeStock() {
 	scarce := false
 	d.supply = map[source]int64{}
 	for _, s := range d.pools {
@@ -44,9 +16,9 @@ func (d *decision) takeStock() {
 	if !scarce {
 		return
 	}
-	shelves := newShelves(d.in.World)
-	for i := range d.in.World.Claims {
-		c := &d.in.World.Claims[i]
+	shelves := newShelves(d.world)
+	for i := range d.world.Claims {
+		c := &d.world.Claims[i]
 		if c.ProviderID != "" {
 			continue
 		}
@@ -61,7 +33,7 @@ func (d *decision) takeStock() {
 }
 
 // share lets every one of the pools see all that is left.
-func (d *decision) share(sellers []*nodePool) {
+func (d *purchasing) share(sellers []*nodePool) {
 	for _, s := range sellers {
 		for at, i := range s.bounded {
 			s.left[at] = max(0, d.supply[s.source(i)]) // claims that may become one or the other hold more than there is
@@ -71,7 +43,7 @@ func (d *decision) share(sellers []*nodePool) {
 
 // ration hands what is left of each scarce offering to one of the pools of a weight: that in which most of the waiting pods could
 // use it. The others do without in this tier, so that it is never promised twice.
-func (d *decision) ration(tier []*nodePool) {
+func (d *purchasing) ration(tier []*nodePool) {
 	d.share(tier)
 	best := map[source]*nodePool{}
 	most := map[source]int{}
@@ -98,7 +70,7 @@ func (d *decision) ration(tier []*nodePool) {
 }
 
 // settleStock notes what a tier has left.
-func (d *decision) settleStock(tier []*nodePool) {
+func (d *purchasing) settleStock(tier []*nodePool) {
 	left := map[source]int64{}
 	for _, s := range tier {
 		for at, i := range s.bounded {
@@ -113,7 +85,7 @@ func (d *decision) settleStock(tier []*nodePool) {
 // keeping settles a list of options that begins with a scarce offering: it is asked for by itself, with as many more of its kind as
 // minValues need, since every option of a claim holds one for it. Where these are not enough, nothing scarce is asked for: mixed with
 // others, a claim could become scarce offerings that nobody counted.
-func (s *nodePool) keeping(all []int) (out []int, scarce bool) {
+func (s seller) keeping(all []int) (out []int, scarce bool) {
 	if len(s.bounded) == 0 {
 		return all, false
 	}
@@ -133,6 +105,3 @@ func (s *nodePool) keeping(all []int) (out []int, scarce bool) {
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(i int) bool { return s.offerings.items[i].o.Supply != nil }), false
 }
-
-// isSupply reports whether a limit stands for a scarce offering.
-func isSupply(limit string) bool { return strings.HasPrefix(limit, supplyPrefix) }

@@ -10,17 +10,18 @@ import (
 
 // tie works out the ties between pods: which terms there are, how many running pods each picks where, and what that asks of
 // the groups. Cost: O(kinds of running pods × labels + running pods that they pick + groups × terms that pick them + spread node constraints × machines).
-func (d *decision) tie(slots []*existingNode) {
+func (d *builder) tie(slots []*existingNode) {
 	t := d.topo
 	d.noteKeys()
 	d.noteSpots(slots)
 	d.noteValues()
-	for _, p := range d.in.World.Pools {
-		if slices.ContainsFunc(d.classes, func(g *podClass) bool { return g.constraint != nil && g.constraint.tolerates(p.Taints) }) {
+	for _, p := range d.world.Pools {
+		if slices.ContainsFunc(d.classes, func(g *tiedClass) bool { return g.constraint != nil && g.constraint.tolerates(p.Taints) }) {
 			t.pools = append(t.pools, p)
 		}
 	}
-	placing, coming := d.placing(), d.coming()
+	placing, coming := d.newPlaces(), d.coming()
+	d.placing = placing
 	for _, g := range d.classes {
 		if g.why == "" && g.like == nil {
 			d.own(g)
@@ -45,11 +46,12 @@ func (d *decision) tie(slots []*existingNode) {
 	d.countPorts(placing)
 	for _, g := range d.classes {
 		if g.why == "" && g.like == nil {
-			d.relate(&g.rules, g.ports)
+			g.relate(g.ports)
 		}
 	}
 	for _, g := range d.classes {
-		if o := g.like; g.why == "" && o != nil {
+		if g.why == "" && g.like != nil {
+			o := d.classes[g.like.rank]
 			g.rules, g.ports, g.preferences = o.rules, o.ports, o.preferences
 		}
 	}
@@ -63,8 +65,8 @@ func (t *topology) domain(node string, key int) int32 {
 	return t.spots[i].doms[key]
 }
 
-// placing are pods that run but get a new place: they no longer count where they are.
-func (d *decision) placing() map[model.PodKey]bool {
+// newPlaces are pods that run but get a new place: they no longer count where they are.
+func (d *builder) newPlaces() map[model.PodKey]bool {
 	out := map[model.PodKey]bool{}
 	if d.standing {
 		return out
@@ -79,7 +81,7 @@ func (d *decision) placing() map[model.PodKey]bool {
 	return out
 }
 
-func (d *decision) noteKeys() {
+func (d *builder) noteKeys() {
 	t := d.topo
 	for _, g := range d.classes {
 		p := g.first()
@@ -102,7 +104,7 @@ func (d *decision) noteKeys() {
 			}
 		}
 	}
-	for kind := range d.in.World.Index.Kinds().All() {
+	for kind := range d.world.Index.Kinds().All() {
 		for _, x := range kind.Pod().PodAntiAffinity {
 			t.key(x.Key)
 		}
@@ -114,12 +116,13 @@ func (d *decision) noteKeys() {
 	}
 }
 
-func (d *decision) noteSpots(slots []*existingNode) {
-	t, g := d.topo, groundOf(&d.in.World, d.daemons)
+func (d *builder) noteSpots(slots []*existingNode) {
+	t, g := d.topo, groundOf(&d.world, d.daemons)
 	t.spotOf = g.at
-	flat := slices.Clone(g.spots)
+	flat := make([]spot, len(g.marks))
 	t.spots = make([]*spot, len(flat), len(flat)+len(slots))
 	for i := range flat {
+		flat[i].labels, flat[i].taints = g.marks[i].labels, g.marks[i].taints
 		t.spots[i] = &flat[i]
 	}
 	for _, s := range slots {
@@ -139,7 +142,7 @@ func (d *decision) noteSpots(slots []*existingNode) {
 
 // noteValues lists the values that the topology keys have, or that pods ask for. It knows few: where more are listed than anybody would
 // spread over, they are names of machines in all but name.
-func (d *decision) noteValues() {
+func (d *builder) noteValues() {
 	t := d.topo
 	t.said = make([][]string, len(t.keys))
 	for k, name := range t.keys {
@@ -172,34 +175,8 @@ func (d *decision) noteValues() {
 // maxSaid bounds how many values of one key are thought of where a pool allows any.
 const maxSaid = 32
 
-// certain returns the labels under keys that a claim's node will have whatever the claim becomes, and the values of those that are
-// still open.
-func (s *existingNode) certain(keys []string) (labels map[string]string, may map[string][]string) {
-	labels, may = map[string]string{}, map[string][]string{}
-	for _, k := range keys {
-		v, defined := s.own.Get(k)
-		if list, listed := v.Listed(); defined && listed && len(list) == 1 && !v.AllowsAbsent() {
-			labels[k] = list[0]
-			continue
-		}
-		c := s.offerings.keys[k]
-		if c == nil || s.items.First() < 0 {
-			continue
-		}
-		for i, value := range c.values {
-			switch {
-			case s.items.Within(c.sets[i]) && !s.offerings.either[k]:
-				labels[k] = value
-			case s.items.And(c.sets[i]).First() >= 0:
-				may[k] = append(may[k], value)
-			}
-		}
-	}
-	return labels, may
-}
-
 // own interns what the group itself asks for.
-func (d *decision) own(g *podClass) {
+func (d *builder) own(g *tiedClass) {
 	t, p := d.topo, g.first()
 	var keys []string
 	for _, c := range p.Spread {
@@ -243,7 +220,7 @@ func (d *decision) own(g *podClass) {
 	}
 }
 
-func (d *decision) ownNear(g *podClass, p *model.Pod) {
+func (d *builder) ownNear(g *tiedClass, p *model.Pod) {
 	if len(p.PodAffinity) == 0 {
 		return
 	}
@@ -254,7 +231,7 @@ func (d *decision) ownNear(g *podClass, p *model.Pod) {
 	}
 	g.near.self = true
 	for _, y := range all {
-		g.near.self = g.near.self && t.picks(y, p.Namespace, p.Labels)
+		g.near.self = g.near.self && t.ns.picks(y, p.Namespace, p.Labels)
 	}
 	for _, x := range p.PodAffinity {
 		y := t.intern(t.key(x.Key), all, "near")
@@ -267,7 +244,7 @@ func (d *decision) ownNear(g *podClass, p *model.Pod) {
 
 // ownJoint interns the volumes of the group that others use, too, and that are yet to be made or are for one pod at a time. Which value of a label a
 // machine to be bought will have, when no pool says it, nobody knows: only on the same machine are all alike.
-func (d *decision) ownJoint(g *podClass, p *model.Pod) {
+func (d *builder) ownJoint(g *tiedClass, p *model.Pod) {
 	t := d.topo
 	add := func(key int, kind string, v model.Volume) *term {
 		x := t.intern(key, []podSelector{{}}, kind+v.ID)
@@ -295,7 +272,7 @@ func (d *decision) ownJoint(g *podClass, p *model.Pod) {
 }
 
 // handedOut reports whether some pool's machines have the label, as far as pools and offerings say.
-func (d *decision) handedOut(key string) bool {
+func (d *builder) handedOut(key string) bool {
 	key = require.Key(key)
 	return slices.ContainsFunc(d.pools, func(s *nodePool) bool {
 		_, defined := s.own.Get(key)
@@ -305,7 +282,7 @@ func (d *decision) handedOut(key string) bool {
 
 // countOnePod counts the running pods that use volumes which one pod may use at a time; one that terminates still does (plugin volumerestrictions of
 // kube-scheduler).
-func (d *decision) countOnePod(placing map[model.PodKey]bool) {
+func (d *builder) countOnePod(placing map[model.PodKey]bool) {
 	done := map[*term]bool{}
 	for _, g := range d.classes {
 		for _, x := range g.joint {
@@ -314,7 +291,7 @@ func (d *decision) countOnePod(placing map[model.PodKey]bool) {
 			}
 			done[x] = true
 			for _, v := range g.first().Volumes {
-				for _, p := range d.in.World.Index.VolumeUsers(v.ID) {
+				for _, p := range d.world.Index.VolumeUsers(v.ID) {
 					if x.said == v.String() && p.Node != "" && !p.Terminal && !placing[p.Key()] {
 						x.matched.add(d.topo.domain(p.Node, host), 1)
 					}
@@ -326,12 +303,12 @@ func (d *decision) countOnePod(placing map[model.PodKey]bool) {
 
 // countRunning counts bound pods that terms in use pick. Spread leaves terminating pods out; anti-affinity does not; nobody can
 // rely on being near one.
-func (d *decision) countRunning(placing map[model.PodKey]bool) {
+func (d *builder) countRunning(placing map[model.PodKey]bool) {
 	t := d.topo
 	if !slices.ContainsFunc(t.terms, func(x *term) bool { return x.used }) {
 		return
 	}
-	for kind := range d.in.World.Index.Kinds().All() {
+	for kind := range d.world.Index.Kinds().All() {
 		for _, x := range t.matching(kind.Pod().Namespace, kind.Pod().Labels) {
 			if !x.used {
 				continue
@@ -363,13 +340,13 @@ type refusal struct {
 }
 
 // refusals interns what running pods refuse, in the order of the first of each kind. O(kinds).
-func (d *decision) refusals(placing map[model.PodKey]bool) []refusal {
+func (d *builder) refusals(placing map[model.PodKey]bool) []refusal {
 	type first struct {
 		pod  *model.Pod
 		kind *model.Kind
 	}
 	var kinds []first
-	for kind := range d.in.World.Index.Kinds().All() {
+	for kind := range d.world.Index.Kinds().All() {
 		if len(kind.Pod().PodAntiAffinity) == 0 {
 			continue
 		}
@@ -397,12 +374,14 @@ func (d *decision) refusals(placing map[model.PodKey]bool) []refusal {
 const fewGroups = 16
 
 // picked reports whether a term of running pods picks pods to be placed.
-func (d *decision) picked(x model.PodTerm) bool {
-	return slices.ContainsFunc(d.classes, func(g *podClass) bool { return d.topo.picks(podSelectorOf(x), g.first().Namespace, g.first().Labels) })
+func (d *builder) picked(x model.PodTerm) bool {
+	return slices.ContainsFunc(d.classes, func(g *tiedClass) bool {
+		return d.namespaces.picks(podSelectorOf(x), g.first().Namespace, g.first().Labels)
+	})
 }
 
 // countRefusing counts the running pods that refuse pods to be placed.
-func (d *decision) countRefusing(list []refusal, placing map[model.PodKey]bool) {
+func (d *builder) countRefusing(list []refusal, placing map[model.PodKey]bool) {
 	for _, r := range list {
 		if !r.term.used {
 			continue
@@ -416,7 +395,7 @@ func (d *decision) countRefusing(list []refusal, placing map[model.PodKey]bool) 
 }
 
 // relate derives from the terms of a group where it matters what happens on one machine, and under which other keys.
-func (d *decision) relate(g *rules, ports []*term) {
+func (g *rules) relate(ports []*term) {
 	at := map[*term]int{}
 	rel := func(x *term) *relation {
 		i, ok := at[x]

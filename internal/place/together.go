@@ -9,18 +9,18 @@ import (
 )
 
 // seatTogether places a group whose pods must share a machine with each other or with others.
-func (d *decision) seatTogether(g *podClass, opts []seatOption) {
+func (d *bundling) seatTogether(g *seatClass, opts []seatOption) {
 	// Where some are already, more may follow.
 	for i := range opts {
 		for _, at := range opts[i].c.slots {
 			s := d.existing[at]
 			doms := d.topo.spots[s.spot].doms
-			for g.unseated() > 0 && s.holds(g, 1) > 0 && d.present(g) && d.stands(g, doms, false) && d.mayTake(g, at) {
+			for g.unseated() > 0 && s.holds(&g.podClass, 1) > 0 && d.present(&g.tiedClass) && d.stands(&g.tiedClass, doms, false) && d.mayTake(g, at) {
 				d.sit(g, at, 1)
 			}
 		}
 	}
-	if d.present(g) || g.unseated() == 0 {
+	if d.present(&g.tiedClass) || g.unseated() == 0 {
 		d.follow(g, opts)
 		return
 	}
@@ -33,17 +33,17 @@ func (d *decision) seatTogether(g *podClass, opts []seatOption) {
 		d.bundle(g, opts, nil)
 		return
 	}
-	for g.unseated() > 0 && d.existing[slot].holds(g, 1) > 0 && d.stands(g, d.topo.spots[d.existing[slot].spot].doms, false) && d.mayTake(g, slot) {
+	for g.unseated() > 0 && d.existing[slot].holds(&g.podClass, 1) > 0 && d.stands(&g.tiedClass, d.topo.spots[d.existing[slot].spot].doms, false) && d.mayTake(g, slot) {
 		d.sit(g, slot, 1)
 	}
 }
 
 // roomiest returns the first existing node that holds most pods of the group, and how many that is.
-func (d *decision) roomiest(g *podClass, opts []seatOption) (slot int32, most int) {
+func (d *bundling) roomiest(g *seatClass, opts []seatOption) (slot int32, most int) {
 	for i := range opts {
 		for _, at := range opts[i].c.slots {
 			s := d.existing[at]
-			if n := min(s.holds(g, g.unseated()), d.together(g, nil)); n > most && d.stands(g, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
+			if n := min(s.holds(&g.podClass, g.unseated()), d.together(g, nil)); n > most && d.stands(&g.tiedClass, d.topo.spots[s.spot].doms, false) && d.mayTake(g, at) {
 				slot, most = at, n
 			}
 		}
@@ -51,18 +51,8 @@ func (d *decision) roomiest(g *podClass, opts []seatOption) (slot int32, most in
 	return slot, most
 }
 
-// present reports whether any pod that the group wants to be near is anywhere.
-func (d *decision) present(g *podClass) bool {
-	for _, x := range g.near.terms {
-		if x.matched.total > 0 || x.going > 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(g.joint, func(x *term) bool { return x.key == host && x.matched.total+d.allHeld(x) > 0 })
-}
-
 // follow joins the group to a pod that it wants to be near and that a machine will be bought for.
-func (d *decision) follow(g *podClass, opts []seatOption) {
+func (d *bundling) follow(g *seatClass, opts []seatOption) {
 	whom := d.whom(g)
 	for _, b := range d.sharing(whom) {
 		if g.unseated() == 0 {
@@ -93,7 +83,7 @@ func (d *decision) follow(g *podClass, opts []seatOption) {
 }
 
 // wants reports whether pods of o are what g has to share a machine with.
-func (d *decision) wants(g, o *podClass) bool {
+func (d *bundling) wants(g, o *seatClass) bool {
 	for _, x := range g.near.terms {
 		if !slices.Contains(o.matches, x) {
 			return false
@@ -103,7 +93,7 @@ func (d *decision) wants(g, o *podClass) bool {
 }
 
 // hasAll reports whether all that use volumes with the group that one machine will reach are in the bundle.
-func (b *bundle) hasAll(g *podClass) bool {
+func (b *bundle) hasAll(g *seatClass) bool {
 	return !slices.ContainsFunc(g.joint, func(x *term) bool {
 		n := int64(0)
 		for _, m := range b.members {
@@ -117,7 +107,7 @@ func (b *bundle) hasAll(g *podClass) bool {
 
 // bundle is pods that must share one machine yet to be bought.
 type bundle struct {
-	of      *podClass // whose pod came first
+	of      *seatClass // whose pod came first
 	c       *cell
 	form    *nodeConstraint
 	size    vec.Vec
@@ -126,13 +116,13 @@ type bundle struct {
 }
 
 type member struct {
-	g *podClass
+	g *seatClass
 	c *cell
 	n int
 }
 
 // bundle puts as many pods of the group as a machine can hold onto one machine: that of onto, or a new one.
-func (d *decision) bundle(g *podClass, opts []seatOption, onto *bundle) {
+func (d *bundling) bundle(g *seatClass, opts []seatOption, onto *bundle) {
 	best, most, with := d.bestFor(g, opts, onto)
 	if best < 0 {
 		return
@@ -145,7 +135,7 @@ func (d *decision) bundle(g *podClass, opts []seatOption, onto *bundle) {
 	b.form = with
 	c, n := opts[best].c, 0
 	for n < most && (n == 0 || d.regards(g, c.doms)) { // the first was asked about already
-		d.count(g, site{c.doms, unknown, with}, 1)
+		d.count(&g.tiedClass, site{c.doms, unknown, with}, 1)
 		n++
 	}
 	b.load(g, n)
@@ -156,7 +146,7 @@ func (d *decision) bundle(g *podClass, opts []seatOption, onto *bundle) {
 
 // bestFor returns the cell in which a machine holds most pods of the group, beside those of onto if that is not nil, how many that is, and what the
 // machine must look like. The cell is -1 when there is none.
-func (d *decision) bestFor(g *podClass, opts []seatOption, onto *bundle) (best, most int, with *nodeConstraint) {
+func (d *bundling) bestFor(g *seatClass, opts []seatOption, onto *bundle) (best, most int, with *nodeConstraint) {
 	best = -1
 	for i := range opts {
 		o := &opts[i]
@@ -181,32 +171,32 @@ func (d *decision) bestFor(g *podClass, opts []seatOption, onto *bundle) (best, 
 }
 
 // regarded returns how many of n pods of the group may be there, one after the other; the first was asked about already.
-func (d *decision) regarded(g *podClass, at site, n int) int {
+func (d *bundling) regarded(g *seatClass, at site, n int) int {
 	if n < 2 || len(g.spread) == 0 {
 		return n
 	}
 	k := 1
-	for d.count(g, at, 1); k < n && d.regards(g, at.doms); k++ {
-		d.count(g, at, 1)
+	for d.count(&g.tiedClass, at, 1); k < n && d.regards(g, at.doms); k++ {
+		d.count(&g.tiedClass, at, 1)
 	}
-	d.count(g, at, -k)
+	d.count(&g.tiedClass, at, -k)
 	return k
 }
 
 // regards is stands for a machine to buy, but without affinity on that machine.
-func (d *decision) regards(g *podClass, doms []int32) bool {
+func (d *desk) regards(g *seatClass, doms []int32) bool {
 	if !g.nearHost() {
-		return d.stands(g, doms, true)
+		return d.stands(&g.tiedClass, doms, true)
 	}
 	keep := g.near
 	g.near.terms = slices.DeleteFunc(slices.Clone(keep.terms), func(x *term) bool { return x.key == host })
-	ok := d.stands(g, doms, true)
+	ok := d.stands(&g.tiedClass, doms, true)
 	g.near = keep
 	return ok
 }
 
 // holds returns how many pods of the group some offering holds beside base, which has their shared volumes, with as much choice as the pool asks for.
-func (d *decision) holds(f *nodeConstraint, base vec.Vec, g *podClass) int {
+func (d *bundling) holds(f *nodeConstraint, base vec.Vec, g *seatClass) int {
 	most := 0
 	for _, s := range d.pools {
 		most = max(most, s.most(s.affordable(d.allowedOf(s, f)), base, g.lean, g.unseated()))
@@ -216,7 +206,7 @@ func (d *decision) holds(f *nodeConstraint, base vec.Vec, g *podClass) int {
 
 // together returns how many pods of the group bear each other, and those of the bundle, on one machine. Those that the group looks for are there before
 // it: how many they bear beside them does not matter any more.
-func (d *decision) together(g *podClass, onto *bundle) int {
+func (d *bundling) together(g *seatClass, onto *bundle) int {
 	var loads []member
 	if onto != nil {
 		loads = onto.members
@@ -258,20 +248,20 @@ func capOf(rel []relation, others func(yield func([]relation, int))) int {
 }
 
 // purchaseGroups turns what has to be bought into groups for packing: parts of groups, narrowed to their cells, and bundles.
-func (d *decision) purchaseGroups() []*podClass {
-	var out []*podClass
-	var spare []podClass
-	taken := map[*podClass]int{}
-	carve := func(g *podClass, n int) []*model.Pod {
+func (d *seating) purchaseGroups() []*group {
+	var out []*group
+	var spare []group
+	taken := map[*seatClass]int{}
+	carve := func(g *seatClass, n int) []*model.Pod {
 		from := g.next + taken[g]
 		taken[g] += n
 		return g.pods[from : from+n]
 	}
 	for _, b := range d.bundles {
-		x := &podClass{key: b.of.key, constraint: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
+		x := &group{key: b.of.key, constraint: b.form, size: b.size, bundled: true, members: b.members, cell: b.c, of: b.of}
 		for _, m := range b.members {
 			x.pods = append(x.pods, carve(m.g, m.n)...)
-			x.join(m.g.host, int32(m.n))
+			x.host.join(m.g.host, int32(m.n))
 			x.priority, x.ahead, x.leap = max(x.priority, m.g.priority), max(x.ahead, m.g.ahead), max(x.leap, m.g.leap)
 		}
 		for i := range x.host { // who came after those that it looks for may be more than they bear, as together knows; nobody else may join
@@ -285,12 +275,12 @@ func (d *decision) purchaseGroups() []*podClass {
 				continue
 			}
 			if len(spare) == 0 {
-				spare = make([]podClass, groupsAtOnce)
+				spare = make([]group, groupsAtOnce)
 			}
 			x := &spare[0]
 			spare = spare[1:]
-			x.key, x.pods, x.requests, x.constraint, x.size, x.lean, x.shared = g.key, carve(g, p.n), g.requests, p.c.pinned, g.size, g.lean, g.shared
-			x.host, x.cell, x.of, x.priority, x.ahead, x.leap = p.host, p.c, g, g.priority, g.ahead, g.leap
+			x.key, x.pods, x.constraint, x.size, x.lean, x.shared = g.key, carve(g, p.n), p.c.pinned, g.size, g.lean, g.shared
+			x.host, x.cell, x.of, x.turn = p.host, p.c, g, g.turn
 			out = append(out, x)
 		}
 	}
@@ -299,21 +289,26 @@ func (d *decision) purchaseGroups() []*podClass {
 			x.lean = x.size
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *podClass) int {
-		return cmp.Or(a.turn(b), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
+	slices.SortStableFunc(out, func(a, b *group) int {
+		return cmp.Or(a.compare(b.turn), cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
 	})
 	return out
 }
 
-// join adds what n pods with relations do to counts on a machine.
-func (g *podClass) join(rel []relation, n int32) {
-	for _, r := range rel {
-		i := slices.IndexFunc(g.host, func(x relation) bool { return x.term == r.term })
-		if i < 0 {
-			i = len(g.host)
-			g.host = append(g.host, relation{term: r.term, limit: noBound})
+// attach adds the volumes to the bundle's size that the group's pods share and that nobody in it brings.
+func (b *bundle) attach(g *seatClass) {
+	for _, m := range g.shared {
+		brings := func(o member) bool {
+			return slices.ContainsFunc(o.g.shared, func(x mount) bool { return x.id == m.id })
 		}
-		g.host[i].adds += r.adds * n
-		g.host[i].limit = min(g.host[i].limit, r.limit)
+		if !slices.ContainsFunc(b.members, brings) {
+			b.size[m.column]++
+		}
 	}
+}
+
+// load adds n pods of the group, who are not yet members, to the bundle's size.
+func (b *bundle) load(g *seatClass, n int) {
+	b.attach(g)
+	b.size.Take(g.lean, -n)
 }

@@ -39,13 +39,6 @@ func (t *counter) add(dom, n int32) {
 	}
 }
 
-// podSelector picks pods: a selector within namespaces.
-type podSelector struct {
-	sel        *model.Selector
-	namespaces []string
-	nsSel      *model.Selector
-}
-
 // term is one thing that pods are counted for: those that all pickers pick, by domains of one key. Spread and affinity count
 // differently, so their terms are never shared.
 type term struct {
@@ -98,19 +91,16 @@ type topology struct {
 	terms   []*term
 	byText  map[string]*term
 	eligs   map[string]*eligible
-	ns      map[string]map[string]string
+	ns      namespaces
 	byLabel map[[2]string][]*term // terms whose first requirement asks for this label
 	others  []*term
 	pools   []model.Pool // those that some pod to place tolerates
 }
 
-func newTopology(w model.World) *topology {
-	t := &topology{keyOf: map[string]int{}, byText: map[string]*term{}, eligs: map[string]*eligible{}, ns: map[string]map[string]string{},
+func newTopology(ns namespaces) *topology {
+	t := &topology{keyOf: map[string]int{}, byText: map[string]*term{}, eligs: map[string]*eligible{}, ns: ns,
 		byLabel: map[[2]string][]*term{}}
 	t.key(model.LabelHostname)
-	for _, n := range w.Namespaces {
-		t.ns[n.Name] = n.Labels
-	}
 	return t
 }
 
@@ -152,29 +142,6 @@ func (t *topology) place(s *spot, i int) {
 	s.doms[host] = int32(i)
 }
 
-func appendSelector(b []byte, s *model.Selector) []byte {
-	if s == nil {
-		return append(b, '-')
-	}
-	for _, r := range s.Requirements {
-		b = binary.AppendUvarint(append(b, '&'), uint64(len(r.Key)))
-		b = append(append(append(b, r.Key...), r.Op...), ':')
-		for _, v := range r.Values {
-			b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
-		}
-	}
-	return b
-}
-
-func appendPicker(b []byte, p podSelector) []byte {
-	b = appendSelector(append(b, '['), p.sel)
-	for _, n := range p.namespaces {
-		b = append(append(b, '/'), n...)
-	}
-	b = append(b, '@')
-	return append(appendSelector(b, p.nsSel), ']')
-}
-
 // intern returns the term for pickers under a key. extra tells terms apart that count differently.
 func (t *topology) intern(key int, pickers []podSelector, extra string) *term {
 	b := binary.AppendUvarint(nil, uint64(key))
@@ -202,19 +169,12 @@ func (t *topology) intern(key int, pickers []podSelector, extra string) *term {
 	return x
 }
 
-func (t *topology) picks(p podSelector, ns string, labels map[string]string) bool {
-	if !slices.Contains(p.namespaces, ns) && (p.nsSel == nil || !p.nsSel.Matches(t.ns[ns])) {
-		return false
-	}
-	return p.sel.Matches(labels)
-}
-
 // matching returns the terms that pick pods with these labels, by id.
 func (t *topology) matching(ns string, labels map[string]string) []*term {
 	var out []*term
 	try := func(list []*term) {
 		for _, x := range list {
-			if !slices.ContainsFunc(x.pickers, func(p podSelector) bool { return !t.picks(p, ns, labels) }) {
+			if !slices.ContainsFunc(x.pickers, func(p podSelector) bool { return !t.ns.picks(p, ns, labels) }) {
 				out = append(out, x)
 			}
 		}
@@ -230,10 +190,6 @@ func (t *topology) matching(ns string, labels map[string]string) []*term {
 		out = slices.Compact(out)
 	}
 	return out
-}
-
-func podSelectorOf(x model.PodTerm) podSelector {
-	return podSelector{x.Selector, x.Namespaces, x.NamespaceSelector}
 }
 
 // spreadRule is one spread constraint of a group, required or granted.
@@ -257,8 +213,24 @@ type relation struct {
 	limit int32
 }
 
+// relations are what pods do to counts on their machine.
+type relations []relation
+
 // noBound is what a count bears that nobody minds.
 const noBound = portfolio.NoLimit
+
+// join adds what n pods with relations do to counts on a machine.
+func (all *relations) join(rel relations, n int32) {
+	for _, r := range rel {
+		i := slices.IndexFunc(*all, func(x relation) bool { return x.term == r.term })
+		if i < 0 {
+			i = len(*all)
+			*all = append(*all, relation{term: r.term, limit: noBound})
+		}
+		(*all)[i].adds += r.adds * n
+		(*all)[i].limit = min((*all)[i].limit, r.limit)
+	}
+}
 
 // rules are a group's ties to other pods.
 type rules struct {
@@ -270,7 +242,27 @@ type rules struct {
 	toward  []*term // wished: where these are, under each key
 	matches []*term // terms that pick the group's pods
 	keys    []int   // keys, but host, under which it matters where the pods go
-	host    []relation
+	host    relations
+}
+
+// tiedClass is a pod class with its ties.
+type tiedClass struct {
+	podClass
+	rules
+	ports       []*term
+	preferences []preference // heaviest first; nil unless preferences are granted
+	// among holds the domains per spread rule.
+	among [][]int32
+}
+
+// nearHost reports whether its pods have to share a machine with others or with each other.
+func (r *rules) nearHost() bool {
+	onHost := func(x *term) bool { return x.key == host && !x.onePod }
+	return slices.ContainsFunc(r.near.terms, onHost) || slices.ContainsFunc(r.joint, onHost)
+}
+
+func (r *rules) hostSpread() bool {
+	return slices.ContainsFunc(r.spread, func(s spreadRule) bool { return s.term.key == host })
 }
 
 func (r *rules) tied() bool {
@@ -294,4 +286,52 @@ func (x *term) least(doms []int32, held bool) int32 {
 		}
 	}
 	return low
+}
+
+// ties are where pods stand to each other now, and what they ask: the one place that knows.
+type ties struct {
+	problem
+	topo *topology
+	undo *undo // nil when nothing is taken back
+	// keeping is set while a planned pod asks for its own place.
+	keeping bool
+	// standing is set in what-ifs: the classes' pods run, and count where they are.
+	standing bool
+	// granted says that preferences are granted as far as possible.
+	granted bool
+	// placing are pods that run but get a new place: they no longer count where they are.
+	placing map[model.PodKey]bool
+	// spreads remembers whether machines to be bought for a constraint count for a spread.
+	spreads map[countedKey]counting
+}
+
+type countedKey struct {
+	e *eligible
+	f *nodeConstraint
+}
+
+// builder works out the ties of a problem.
+type builder struct {
+	*ties
+	classes []*tiedClass
+	portIPs map[string][]string
+}
+
+// bind works out the ties of the classes to each other and to what runs.
+func (d *ties) bind(list []*podClass) []*tiedClass {
+	d.topo = newTopology(d.namespaces)
+	flat, out := make([]tiedClass, len(list)), make([]*tiedClass, len(list))
+	for i, g := range list {
+		flat[i].podClass = *g
+		out[i] = &flat[i]
+	}
+	b := &builder{ties: d, classes: out}
+	b.notePorts()
+	b.tie(d.existing)
+	return out
+}
+
+// ask is the work of one question about the group's ties.
+func (g *rules) ask() int {
+	return 1 + (len(g.spread)+len(g.anti)+len(g.avoid)+len(g.toward)+len(g.matches)+len(g.near.terms))/tiesAsOne
 }

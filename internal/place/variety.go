@@ -3,6 +3,7 @@ package place
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
@@ -170,4 +171,35 @@ func (s *nodePool) lack(from bitset.Set) (key, text string) {
 		return "", ""
 	}
 	return x.key, fmt.Sprintf("label %s: the pool wants at least %d distinct values to choose from, %d remain", x.key, x.least, x.n)
+}
+
+// MinValues says whether the choice that a pool asks for with minValues is a must (Input.MinValues).
+type MinValues string
+
+// The ways to treat minValues.
+const (
+	// Strict leaves pods over rather than buy a machine for them that shows fewer distinct values than its pool asks for.
+	Strict MinValues = "Strict"
+	// BestEffort buys with less choice for pods that found no place under Strict, in the same pool, before a lighter pool is asked. Such a
+	// new claim says so (New claim.Relaxed), and asks for as many values as its options show.
+	BestEffort MinValues = "BestEffort"
+)
+
+// most returns how many of size one machine may be filled with beside base, at most n: as many as some offering holds, or, with
+// minValues, enough of them.
+func (s *nodePool) most(from bitset.Set, base, size vec.Vec, n int) int {
+	best := 0
+	if len(s.choosy) == 0 {
+		from.Each(func(i int) {
+			if best < n {
+				best = max(best, s.room[i].TimesBeside(base, size, n))
+			}
+		})
+		return best
+	}
+	return sort.Search(n, func(k int) bool {
+		need := base.Clone()
+		need.Take(size, -(k + 1))
+		return !s.varied(from, need)
+	})
 }

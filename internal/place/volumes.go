@@ -38,24 +38,6 @@ func (d dims) attachSize(size vec.Vec, p *model.Pod) {
 	}
 }
 
-// attach adds the volumes to the bundle's size that the group's pods share and that nobody in it brings.
-func (b *bundle) attach(g *podClass) {
-	for _, m := range g.shared {
-		brings := func(o member) bool {
-			return slices.ContainsFunc(o.g.shared, func(x mount) bool { return x.id == m.id })
-		}
-		if !slices.ContainsFunc(b.members, brings) {
-			b.size[m.column]++
-		}
-	}
-}
-
-// load adds n pods of the group, who are not yet members, to the bundle's size.
-func (b *bundle) load(g *podClass, n int) {
-	b.attach(g)
-	b.size.Take(g.lean, -n)
-}
-
 // holds returns how many more pods of the group fit on the existing node; at most most.
 func (s *existingNode) holds(g *podClass, most int) int {
 	if len(g.shared) == 0 {
@@ -68,26 +50,4 @@ func (s *existingNode) holds(g *podClass, most int) int {
 		}
 	}
 	return free.Times(g.lean, most)
-}
-
-// reserve takes room for n pods of the group from an existing node; negative n gives it back.
-func (d *decision) reserve(g *podClass, slot int32, n int) {
-	s := d.existing[slot]
-	d.undo.free(slot, s.free)
-	s.free.Take(g.lean, n)
-	for _, m := range g.shared {
-		had := s.volumes[m.id]
-		if s.volumes == nil {
-			s.volumes = map[string]int{}
-		}
-		s.volumes[m.id] += n
-		d.undo.mounted(slot, m.id, n)
-		switch {
-		case had == 0:
-			s.free[m.column]--
-		case s.volumes[m.id] == 0:
-			s.free[m.column]++
-		}
-	}
-	d.rooms.set(int(slot), s.free)
 }

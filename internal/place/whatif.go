@@ -22,14 +22,28 @@ type WhatIf struct {
 	gone           []int32
 	bought, spread bool
 	// of are, per class of pods that the last question moves, the class that it was taken from.
-	of map[*podClass]*podClass
+	of map[*seatClass]*seatClass
+	// was is what the last question found.
+	was before
 	// waits are the nodes and claims that waiting pods take room on.
 	waits []Nomination
 }
 
+// before is what a question changes beside what the journal knows.
+type before struct {
+	classes []*seatClass
+	supply  map[source]int64
+	left    []oldLeft
+}
+
+type oldLeft struct {
+	pool *nodePool
+	left vec.Vec
+}
+
 // standing is pods of one group on one node.
 type standing struct {
-	g    *podClass
+	g    *seatClass
 	pods []*model.Pod
 }
 
@@ -49,7 +63,8 @@ type Answer struct {
 // counts on that room. What would be bought for the others is Decide's business.
 func NewWhatIf(in Input) *WhatIf {
 	in.World = in.World.Indexed()
-	d := &decision{in: in, standing: true}
+	d := newDecision(in, false, choices{})
+	d.standing = true
 	pods := pointers(in.Pods)
 	for p := range in.World.Index.All().All() {
 		if p.Node != "" && p.Reschedulable() {
@@ -121,14 +136,15 @@ func (p *WhatIf) clashes() bool {
 
 // spreads reports whether the last answer moves pods that have to be spread over machines.
 func (p *WhatIf) spreads() bool {
-	return slices.ContainsFunc(p.d.classes, (*podClass).hostSpread)
+	return slices.ContainsFunc(p.d.classes, func(g *seatClass) bool { return g.hostSpread() })
 }
 
 // ask answers a question, and leaves everything as the answer has it until commit or rollback.
 func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 	d := p.d
-	u := &undo{d: d, classes: d.classes, supply: maps.Clone(d.supply)}
-	d.undo = u
+	d.undo = &undo{d: &d.problem}
+	p.was = before{classes: d.classes, supply: maps.Clone(d.supply)}
+	d.exceeded = false
 	d.plan, d.bundles, d.seats, d.made, d.over, d.gone = Plan{}, nil, nil, nil, nil, slices.Clone(p.gone)
 	d.found, d.buying = finder{}, nil
 	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
@@ -136,7 +152,7 @@ func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 	d.classes = p.take(nodes)
 	for _, s := range d.pools {
 		if len(s.left) > 0 {
-			u.left = append(u.left, oldLeft{s, s.left})
+			p.was.left = append(p.was.left, oldLeft{s, s.left})
 			s.left = s.left.Clone() // what is scarce comes from supply
 			for _, n := range nodes {
 				if tab, ok := s.tabs[n]; ok {
@@ -155,8 +171,13 @@ func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 	d.retract()
 	out := Answer{Fits: d.plan.Existing, Buy: d.plan.NewClaims, Price: d.plan.Price}
 	slices.SortFunc(out.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
-	for _, g := range append(slices.Clone(d.classes), d.buying...) {
+	for _, g := range d.classes {
 		for _, pod := range g.pods[g.next+g.asked:] {
+			out.Left = append(out.Left, pod.Key())
+		}
+	}
+	for _, x := range d.buying {
+		for _, pod := range x.pods[x.next:] {
 			out.Left = append(out.Left, pod.Key())
 		}
 	}
@@ -169,13 +190,13 @@ func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 
 // rollback takes back what the last question changed.
 func (p *WhatIf) rollback() {
-	d, u := p.d, p.d.undo
-	d.supply = u.supply
-	for _, l := range u.left {
+	d := p.d
+	d.supply = p.was.supply
+	for _, l := range p.was.left {
 		l.pool.left = l.left
 	}
-	u.rollback()
-	d.classes, d.undo, d.buying = u.classes, nil, nil
+	d.undo.rollback()
+	d.classes, d.undo, d.buying = p.was.classes, nil, nil
 }
 
 // commit lets the last answer stand.
@@ -206,15 +227,15 @@ func (p *WhatIf) commit() {
 			}
 		}
 	}
-	d.classes, d.undo, d.buying = d.undo.classes, nil, nil
+	d.classes, d.undo, d.buying = p.was.classes, nil, nil
 }
 
 // take closes the nodes and takes their pods off, as groups to be seated.
-func (p *WhatIf) take(nodes []string) []*podClass {
+func (p *WhatIf) take(nodes []string) []*seatClass {
 	d := p.d
-	byGroup := map[*podClass]*podClass{}
-	p.of = map[*podClass]*podClass{}
-	var out []*podClass
+	byGroup := map[*seatClass]*seatClass{}
+	p.of = map[*seatClass]*seatClass{}
+	var out []*seatClass
 	for _, name := range nodes {
 		if slot, ok := p.slotOf[name]; ok {
 			s := d.existing[slot]
@@ -233,7 +254,7 @@ func (p *WhatIf) take(nodes []string) []*podClass {
 		}
 		for _, st := range p.on[name] {
 			if ok && st.g.tied() {
-				d.count(st.g, site{doms: d.topo.spots[spot].doms, spot: spot}, -len(st.pods))
+				d.count(&st.g.tiedClass, site{doms: d.topo.spots[spot].doms, spot: spot}, -len(st.pods))
 			}
 			g := byGroup[st.g]
 			if g == nil {
@@ -255,108 +276,6 @@ func (p *WhatIf) take(nodes []string) []*podClass {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *podClass) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(out, func(a, b *seatClass) int { return cmp.Compare(a.rank, b.rank) })
 	return out
-}
-
-// undo remembers what a question changed. A nil *undo remembers nothing.
-type undo struct {
-	d       *decision
-	classes []*podClass
-	supply  map[source]int64
-	left    []oldLeft
-
-	frees  []oldFree
-	counts []oldCount
-	lims   []oldLim
-	// light is set when only counts are ever taken back, those from marked on.
-	light  bool
-	marked int
-	mounts []oldMount
-}
-
-type oldLeft struct {
-	pool *nodePool
-	left vec.Vec
-}
-
-type oldMount struct {
-	slot int32
-	id   string
-	n    int
-}
-
-type oldFree struct {
-	slot int32
-	free vec.Vec
-}
-
-type oldCount struct {
-	t      *counter
-	dom, n int32
-}
-
-type oldLim struct {
-	x   *term
-	dom int32
-	lim int32
-	had bool
-}
-
-func (u *undo) free(slot int32, free vec.Vec) {
-	if u != nil && !u.light {
-		u.frees = append(u.frees, oldFree{slot, free.Clone()})
-	}
-}
-
-// mounted notes that n pods more use a volume on an existing node.
-func (u *undo) mounted(slot int32, id string, n int) {
-	if u != nil {
-		u.mounts = append(u.mounts, oldMount{slot, id, n})
-	}
-}
-
-// add counts n pods in a domain.
-func (u *undo) add(t *counter, dom, n int32) {
-	t.add(dom, n)
-	if u != nil {
-		u.counts = append(u.counts, oldCount{t, dom, n})
-	}
-}
-
-func (u *undo) lim(x *term, dom int32) {
-	if u != nil && !u.light {
-		old, had := x.lim[dom]
-		u.lims = append(u.lims, oldLim{x, dom, old, had})
-	}
-}
-
-// mark notes the counts as they are, for rewind.
-func (u *undo) mark() { u.marked = len(u.counts) }
-
-// rewind takes back the counts since the mark.
-func (u *undo) rewind() {
-	for _, c := range slices.Backward(u.counts[u.marked:]) {
-		c.t.add(c.dom, -c.n)
-	}
-	u.counts = u.counts[:u.marked]
-}
-
-func (u *undo) rollback() {
-	for _, f := range slices.Backward(u.frees) {
-		copy(u.d.existing[f.slot].free, f.free)
-		u.d.rooms.set(int(f.slot), f.free)
-	}
-	for _, m := range u.mounts {
-		u.d.existing[m.slot].volumes[m.id] -= m.n
-	}
-	for _, c := range slices.Backward(u.counts) {
-		c.t.add(c.dom, -c.n)
-	}
-	for _, l := range slices.Backward(u.lims) {
-		delete(l.x.lim, l.dom)
-		if l.had {
-			l.x.lim[l.dom] = l.lim
-		}
-	}
 }

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
+	"pgregory.net/rapid"
 )
 
 // TestQuestionsLeaveNoTrace asks about every node, and again: the answers are the same, and so is one from a fresh picture.

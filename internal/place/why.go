@@ -8,7 +8,7 @@ import (
 )
 
 // tieText says which tie to other pods keeps one more pod of the group from machines that the pool could sell.
-func (d *decision) tieText(s *nodePool, g *podClass) (model.Why, string) {
+func (d explainer) tieText(s *nodePool, g *tiedClass) (model.Why, string) {
 	for i, r := range g.spread {
 		k := d.topo.keys[r.term.key]
 		if r.term.key == host {
@@ -41,7 +41,7 @@ func (d *decision) tieText(s *nodePool, g *podClass) (model.Why, string) {
 }
 
 // jointText says what a volume that others use keeps one more pod from.
-func (d *decision) jointText(x *term) string {
+func (d explainer) jointText(x *term) string {
 	what := "machine"
 	switch {
 	case x.onePod:
@@ -53,7 +53,7 @@ func (d *decision) jointText(x *term) string {
 }
 
 // lacked names the first label of a spread's that no machine of the pool has; or is when each has a machine, but none has all.
-func (d *decision) lacked(s *nodePool, e *eligible, or string) string {
+func (d explainer) lacked(s *nodePool, e *eligible, or string) string {
 	for _, k := range e.keys {
 		if name := d.topo.keys[k]; k != host && s.offerings.keys[name] == nil {
 			if v, defined := s.own.Get(name); !defined || !v.HasValues() {

@@ -104,7 +104,7 @@ func TestWhatIsNamedIsTheLeast(t *testing.T) {
 			reqs = append(reqs, model.Requirement{Key: k, Op: model.In, Values: []string{values[i][n/[]int{1, 3, 9, 27}[i]%3]}})
 		}
 		p := model.Pool{Name: "p", Requirements: reqs}
-		r := sh.seller(p).barren(Strict)
+		r := newNodePool(sh, p).barren(Strict)
 		if empty := sh.filter(sh.all, ownSet(p)).First() < 0; empty != (r.Why != "") {
 			t.Fatalf("%v: %+v", reqs, r)
 		}
@@ -117,12 +117,12 @@ func TestWhatIsNamedIsTheLeast(t *testing.T) {
 				named = append(named, q)
 			}
 		}
-		if len(named) == 0 || sh.seller(model.Pool{Name: "p", Requirements: named}).barren(Strict).Why == "" {
+		if len(named) == 0 || newNodePool(sh, model.Pool{Name: "p", Requirements: named}).barren(Strict).Why == "" {
 			t.Errorf("%v: what is named leaves something: %s", reqs, r.Detail)
 		}
 		for i := range named {
 			less := append(append([]model.Requirement{}, named[:i]...), named[i+1:]...)
-			if sh.seller(model.Pool{Name: "p", Requirements: less}).barren(Strict).Why != "" {
+			if newNodePool(sh, model.Pool{Name: "p", Requirements: less}).barren(Strict).Why != "" {
 				t.Errorf("%v: more is named than needed: %s", reqs, r.Detail)
 			}
 		}
