@@ -9,6 +9,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/cloud/market"
+	"github.com/karpenter-aks/karpenter/internal/drift"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/nomination"
@@ -30,7 +31,7 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 	machines := machinesByClaim(w)
 	var landings map[string]nomination.Landing
 	next, _ := c.safely(&c.promises, opening, w, func() { landings = c.landings(w) })
-	joined := make(map[string]bool, len(w.Claims))
+	joined, want := make(map[string]bool, len(w.Claims)), wanted{}
 	for i := range w.Claims {
 		claim := w.Claims[i]
 		v := lifecycle.View{
@@ -43,6 +44,7 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 		case v.Instance != nil: // accepted, but we died before the claim could say so
 			v.Nodes = nodes[v.Instance.ID]
 		}
+		v.Drift, v.Hashes = want.differs(c, &w, &v)
 		v.NodeSeen = c.joined[claim.UID]
 		joined[claim.UID] = v.NodeSeen || len(v.Nodes) > 0
 		var step lifecycle.Step
@@ -59,6 +61,22 @@ func (c *Controller) lifecycles(ctx context.Context) time.Duration {
 	}
 	c.joined = joined
 	return next
+}
+
+// wanted says what nodes of pools should be; each pool is looked at once.
+type wanted map[string]drift.Wanted
+
+// differs compares a claim that is initialized with what its pool and class ask for.
+func (x wanted) differs(c *Controller, w *model.World, v *lifecycle.View) (drift.Finding, map[string]string) {
+	if !v.Claim.Is(model.Initialized) || v.Claim.Deleting() || len(v.Nodes) == 0 || v.Pool == nil {
+		return drift.Finding{}, nil
+	}
+	want, known := x[v.Pool.Name]
+	if !known {
+		want = drift.Want(v.Pool, classOf(*w, v.Pool.Class), w.Catalog(v.Pool.Name, v.Pool.Class), c.Settings.KubeletIdentity)
+		x[v.Pool.Name] = want
+	}
+	return want.Of(&v.Claim, &v.Nodes[0]), want.Backfill(&v.Claim)
 }
 
 // noneLands reports whether nothing but pods changed, and no node is about to open for pods: of what is about pods, that is all that claims wait for.

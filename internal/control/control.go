@@ -44,6 +44,8 @@ type Settings struct {
 	MinValues place.MinValues
 	// Nominate tells kube-scheduler, in each waiting pod's status, which node was planned for it.
 	Nominate bool
+	// KubeletIdentity is the client id of the identity under which new nodes' kubelets run: nodes that say another one have drifted. "" = not known.
+	KubeletIdentity string
 }
 
 func (s Settings) withDefaults() Settings {

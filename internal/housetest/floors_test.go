@@ -32,6 +32,7 @@ var floors = []struct {
 	{"internal/plan/pack", 0.9, nil, "bins and items: knows neither pods nor nodes"},
 	{"internal/place", 1, nil, "a pure decider"},
 	{"internal/budget", 1, nil, "a pure decider"},
+	{"internal/drift", 0.9, nil, "a pure decider"},
 	{"internal/lifecycle", 1, nil, "a pure decider"},
 	{"internal/drain", 1, nil, "a pure decider"},
 	{"internal/ready", 1, nil, "a pure decider"},

@@ -8,6 +8,7 @@ package lifecycle
 import (
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/drift"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -49,7 +50,11 @@ type View struct {
 	Class *model.Class
 	// Hold keeps a node that has joined shut for so long, because of others that are about to (package land); 0 = it need not wait.
 	Hold time.Duration
-	Now  time.Time
+	// Drift is the first difference between the node and what its pool and class ask for now, Hashes annotations that hashes by older rules are
+	// replaced with (drift.Wanted).
+	Drift  drift.Finding
+	Hashes map[string]string
+	Now    time.Time
 }
 
 // Do is a verb of a Step.

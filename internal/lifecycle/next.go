@@ -197,11 +197,41 @@ func (c *casebook) settle() Step {
 	} else if _, ok := model.FindCondition(c.Claim.Conditions, model.Consolidatable); ok {
 		drop = []string{model.Consolidatable}
 	}
+	drifted, is := c.drifted()
+	if is {
+		want = append(want, drifted)
+	} else if _, ok := model.FindCondition(c.Claim.Conditions, model.Drifted); ok {
+		drop = append(drop, model.Drifted)
+	}
 	s := c.record(model.WhyInitialized, "", want...)
-	if len(drop) > 0 {
-		s.Do, s.Drop = Record, drop
+	if len(drop)+len(c.Hashes) > 0 {
+		s.Do, s.Drop, s.ClaimAnnotations = Record, drop, c.Hashes
 	}
 	return s
+}
+
+// drifted is the condition that says how the node differs from what it should be. It is Unknown as long as the difference has not lasted.
+func (c *casebook) drifted() (model.Condition, bool) {
+	f := c.Drift
+	if f.Reason == "" {
+		return model.Condition{}, false
+	}
+	out := model.Condition{Type: model.Drifted, Status: model.True, Reason: f.Reason, Message: clip(f.Message)}
+	if f.Patience == 0 {
+		return out, true
+	}
+	was, ok := model.FindCondition(c.Claim.Conditions, model.Drifted)
+	switch end := was.Since.Add(f.Patience); {
+	case ok && was.Status == model.True && was.Reason == f.Reason:
+	case ok && was.Status == model.Unknown && was.Reason == f.Reason && !end.After(c.Now):
+	case ok && was.Status == model.Unknown && was.Reason == f.Reason:
+		out.Status = model.Unknown
+		c.timer(end)
+	default:
+		out.Status = model.Unknown
+		c.lookAgain(f.Patience)
+	}
+	return out, true
 }
 
 // consolidatable reports whether the node has been quiet for as long as its pool asks.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/drift"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/model"
@@ -22,6 +23,7 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 //	claim launched=10s registered=30s initialized=40s deleted=5m Drained=True@5m …
 //	pool consolidateAfter=30s | none | deleting | other     class ready | none | deleting | false | stale
 //	node n1 taints=a:NoSchedule,b:NoExecute ready deleting labels=k=v
+//	drift ImageDrift patience=1h     drift - hashes
 //	instance running | pending | failed no-capacity: words   listed 20s
 func TestScenarios(t *testing.T) {
 	scenario.Run(t, "testdata", scenario.Commands{"next": func(q *scenario.Question) string { return show(lifecycle.Next(view(q))) }})
@@ -48,6 +50,11 @@ func view(q *scenario.Question) lifecycle.View {
 			class(q, &v, l.Rest)
 		case "seen":
 			v.NodeSeen = true
+		case "drift":
+			v.Drift = drift.Finding{Reason: l.Name, Message: "it is not what it was", Patience: q.Duration(l.Get("patience", "0s"))}
+			if l.Has("hashes") {
+				v.Drift, v.Hashes = drift.Finding{}, map[string]string{"hash": "new"}
+			}
 		case "node":
 			v.Nodes = append(v.Nodes, node(q, l))
 		case "instance":
