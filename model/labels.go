@@ -26,6 +26,10 @@ const (
 	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
 	// AnnotationTerminationTime (RFC 3339) is the moment at which a leaving node's grace ends.
 	AnnotationTerminationTime = "karpenter.sh/nodeclaim-termination-timestamp"
+	// AnnotationMove on a claim says which move its node leaves by, and what replaces it (disrupt.Record).
+	AnnotationMove = "karpenter.azure.com/disruption-move"
+	// AnnotationMinimumSaving on a pool is the least share of what leaves that a replacement has to save, such as "10%".
+	AnnotationMinimumSaving = "karpenter.azure.com/minimum-saving"
 
 	TaintUnregistered = "karpenter.sh/unregistered"
 	TaintDisrupted    = "karpenter.sh/disrupted"

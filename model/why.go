@@ -85,4 +85,15 @@ const (
 	WhyEarlierGroup     Why = "earlier-group-draining"
 	WhyGraceOver        Why = "termination-grace-over"
 	WhyPendingPods      Why = "pending-pods"
+	WhyReplacing        Why = "awaiting-replacement" // it leaves as soon as what replaces it is there
+	WhyReceiving        Why = "receiving-pods"       // pods of nodes that leave are to come here
+	WhyHeldBack         Why = "held-back"            // a move of it failed a short time ago
+	WhyNoHome           Why = "no-home"              // its pods would have no other place
+	WhyNoCheaperHome    Why = "no-cheaper-home"      // its pods cost as much elsewhere
+	WhySavingTooSmall   Why = "saving-too-small"     // less would be saved than the pool asks for
+	WhyOtherMovesFirst  Why = "other-moves-first"    // what is decided already has to happen before
+	WhyUnderutilized    Why = "underutilized"        // as a reason to leave: its pods cost less elsewhere
+	WhyDrifted          Why = "drifted"              // as a reason to leave: it is not what its pool and class ask for
+	WhyReplacementLost  Why = "replacement-lost"     // a move is undone: what was to replace the node did not come
+	WhyMoveOutdated     Why = "move-outdated"        // a move is undone: it would not be right any more
 )

@@ -152,7 +152,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 		Observe: recorder, Refused: keeper.Keep, Version: version, Log: log.WithName("controller"), Now: time.Now,
 		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"],
 			Preferences: place.Preferences(cfg.PreferencePolicy), MinValues: place.MinValues(cfg.MinValuesPolicy), Nominate: cfg.Gates["NominatedNodes"],
-			KubeletIdentity: cfg.Azure.KubeletIdentityClientID},
+			SpotToSpot: cfg.Gates["SpotToSpotConsolidation"], KubeletIdentity: cfg.Azure.KubeletIdentityClientID},
 		Mark: dieAt(os.Getenv(dieEnv)),
 	})
 	if err != nil {

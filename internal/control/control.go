@@ -44,6 +44,8 @@ type Settings struct {
 	MinValues place.MinValues
 	// Nominate tells kube-scheduler, in each waiting pod's status, which node was planned for it.
 	Nominate bool
+	// SpotToSpot lets spot machines be replaced with cheaper spot machines.
+	SpotToSpot bool
 	// KubeletIdentity is the client id of the identity under which new nodes' kubelets run: nodes that say another one have drifted. "" = not known.
 	KubeletIdentity string
 }
@@ -107,7 +109,21 @@ const (
 	PointBeforeFinish Point = "before-finish" // the machine is gone, the finalizer is still there
 )
 
-// Points lists all marked points.
+// The marked points of a move of nodes with pods.
+const (
+	PointMoveWritten     Point = "move-written"     // a move is written on a claim that leaves by it
+	PointMoveMarked      Point = "move-marked"      // one of its nodes is marked
+	PointReplacementMade Point = "replacement-made" // a claim that replaces them is written
+	PointMoveReady       Point = "move-ready"       // all replacements are there, one more claim is about to be deleted
+	PointMoveUnmarked    Point = "move-unmarked"    // a move is undone, one node is marked no more
+)
+
+// MovePoints lists the marked points of a move, but the one that is passed only when a move is undone.
+func MovePoints() []Point {
+	return []Point{PointMoveWritten, PointMoveMarked, PointReplacementMade, PointMoveReady}
+}
+
+// Points lists all marked points of a claim's life.
 func Points() []Point {
 	return []Point{PointPlanned, PointClaimCreated, PointTokenMade, PointAccepted, PointRecorded, PointNodePatched,
 		PointInitialized, PointEmptyFound, PointNodeTainted, PointPodRemoved, PointTerminated, PointBeforeFinish}
@@ -122,6 +138,8 @@ type Controller struct {
 	awaited  awaited
 	promises tasks // by claim name
 	looks    tasks // by instance id
+	moves    tasks // by name of their first claim
+	held     held
 
 	// mu guards the fields below. It is never held while a door is called.
 	mu     sync.Mutex
@@ -164,7 +182,7 @@ func New(p Parts) (*Controller, error) {
 	}
 	p.Settings = p.Settings.withDefaults()
 	c := &Controller{Parts: p}
-	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises, "look": &c.looks} {
+	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises, "look": &c.looks, "move": &c.moves} {
 		t.name = name
 		t.limit, t.now, t.crashed = p.Settings.Workers, p.Now, c.crashed
 	}
@@ -190,7 +208,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		{"claims", c.lifecycles, time.Minute, world.Everything, c.noneLands},
 		{"nominate", c.nominator().pass, time.Minute, world.Everything, nil},
 		{"drain", c.draining, time.Minute, machines | world.Pods, nil},
-		{"disrupt", c.disruption, 10 * time.Second, world.Everything, nil},
+		{"disrupt", c.disruptor().pass, 10 * time.Second, world.Everything, nil},
 		{"podevents", c.podEvents().pass, time.Minute, world.Claims | world.Pods, nil},
 		{"sweep", c.sweep, 2 * time.Minute, machines, nil},
 	}
@@ -203,6 +221,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.others.wait()
 	c.promises.wait()
 	c.looks.wait()
+	c.moves.wait()
 	return err
 }
 

@@ -29,7 +29,10 @@ var (
 // Each claim has a node of its own, "node-" and its name. What lines leave out is the ordinary: an initialized,
 // ready, consolidatable claim, initialized at the start. Type small costs $0.10/h, large $1.00/h.
 func TestScenarios(t *testing.T) {
-	scenario.Run(t, "testdata", scenario.Commands{"decide": func(q *scenario.Question) string { return show(disrupt.Decide(input(q))) }})
+	scenario.Run(t, "testdata", scenario.Commands{
+		"decide": func(q *scenario.Question) string { return show(disrupt.Decide(input(q))) },
+		"sweep":  func(q *scenario.Question) string { return show(disrupt.Decide(sweep(q))) },
+	})
 }
 
 func catalog() map[model.ClassRef]model.Catalog {
@@ -150,6 +153,19 @@ func show(d disrupt.Decision) string {
 			verb = "delete"
 		}
 		fmt.Fprintf(&b, "%s %s (%s) saves %s\n", verb, strings.Join(m.Claims, ","), m.Why, m.Saves)
+		if m.Pods > 0 {
+			fmt.Fprintf(&b, "  moves %d pods\n", m.Pods)
+		}
+		for i, x := range m.Buy {
+			var options []string
+			for _, o := range x.Options {
+				options = append(options, o.Key.String())
+			}
+			fmt.Fprintf(&b, "  buys %s: %s\n", m.Record.Replacements[i], strings.Join(options, ", "))
+		}
+	}
+	for _, u := range d.Undo {
+		fmt.Fprintf(&b, "undo %s (%s) %s cancel %v\n", strings.Join(u.Claims, ","), u.Why, u.Detail, u.Cancel)
 	}
 	for _, n := range d.Unmark {
 		fmt.Fprintf(&b, "unmark %s\n", n)

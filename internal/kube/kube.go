@@ -81,7 +81,7 @@ type ClaimPatch struct {
 	Conditions     []model.Condition
 	DropConditions []string
 	Labels         map[string]string // merged
-	Annotations    map[string]string // merged
+	Annotations    map[string]string // merged; an empty value takes the annotation away
 	ProviderID     string
 	NodeName       string
 	ImageID        string

@@ -51,7 +51,7 @@ func NewMetrics(reg prometheus.Registerer, version string) (*Metrics, error) {
 		plansKept:   counter("scheduler", "refused_plans_kept_total", "Refused plans whose picture was written down, or could not be (only here).", "result"),
 		cloudErrors: counter("cloudprovider", "errors_total", "Refusals of the cloud, by method and error code.", "method", "error"),
 		evictions:   counter("pods", "eviction_requests_total", "Evictions asked for, by the API server's answer.", "code"),
-		decisions:   counter("voluntary_disruption", "decisions_total", "Decisions to disrupt, by decision and reason.", "decision", "reason"),
+		decisions:   counter("voluntary_disruption", "decisions_total", "Decisions to disrupt, by decision, reason and kind of consolidation.", "decision", "reason", "consolidation_type"),
 		orphans:     counter("orphans", "removed_total", "Things that belonged to no claim and were removed (only here).", "kind"),
 		poolLimit:   gauge("nodepools", "limit", "Limit of a NodePool, by resource.", "nodepool", "resource_type"),
 		unreadable: gauge("cluster_state", "unreadable_object", "1 for each object that is set aside because a value in it cannot be read (only here).",

@@ -246,17 +246,82 @@ func (r *Recorder) NodeDrained(n model.Node) {
 // Kept tells people which nodes stay although they could be wanted gone. Only what a person would ask about is said.
 func (r *Recorder) Kept(kept []disrupt.Kept) {
 	for _, k := range kept {
-		if k.Why == model.WhyDoNotDisrupt || k.Why == model.WhyPDB || k.Why == model.WhyBudget {
-			r.say(model.Claim{Name: k.Claim}, kube.Normal, "DisruptionBlocked", "%s", orWord(k.Detail, string(k.Why)))
+		reason := ""
+		switch k.Why {
+		case model.WhyDoNotDisrupt, model.WhyPDB, model.WhyBudget:
+			reason = "DisruptionBlocked"
+		case model.WhyNoHome, model.WhyNoCheaperHome, model.WhySavingTooSmall, model.WhyConsolidateNever:
+			reason = "Unconsolidatable"
+		default:
+			continue
+		}
+		r.sayOfBoth(k.Claim, k.Node, reason, orWord(k.Detail, string(k.Why)))
+	}
+}
+
+// sayOfBoth says something about a claim and its node, so that whoever describes one of them reads it.
+func (r *Recorder) sayOfBoth(claim, node, reason, text string) {
+	r.say(model.Claim{Name: claim}, kube.Normal, reason, "%s", text)
+	if node != "" {
+		r.say(model.Node{Name: node}, kube.Normal, reason, "%s", text)
+	}
+}
+
+// MoveBegun tells that nodes are to leave, and what is bought instead.
+func (r *Recorder) MoveBegun(m disrupt.Move) {
+	r.decided(m)
+	text := fmt.Sprintf("%s: %d nodes with %d pods, %d replacements, saves %s", title(m.Why), len(m.Nodes), m.Pods, len(m.Buy), m.Saves)
+	r.log.Info("beginning to move nodes", "NodeClaims", m.Claims, "why", m.Why, "pods", m.Pods, "replacements", m.Record.Replacements, "saves", m.Saves.String())
+	for i, claim := range m.Claims {
+		if m.Why == model.WhyUnderutilized {
+			r.sayOfBoth(claim, m.Nodes[i], "ConsolidationCandidate", text)
 		}
 	}
 }
 
+// decided counts a decision to disrupt.
+func (r *Recorder) decided(m disrupt.Move) {
+	decision, kind := "delete", ""
+	if len(m.Record.Replacements) > 0 {
+		decision = "replace"
+	}
+	switch {
+	case m.Why == model.WhyEmpty:
+		kind = "empty"
+	case m.Why == model.WhyUnderutilized && len(m.Claims) > 1:
+		kind = "multi"
+	case m.Why == model.WhyUnderutilized:
+		kind = "single"
+	}
+	r.metrics.decisions.WithLabelValues(decision, disruptionReason(m.Why), kind).Inc()
+}
+
+// ReplacementCreated tells of a claim that is to replace nodes which leave.
+func (r *Recorder) ReplacementCreated(c model.Claim, b place.NewClaim, m disrupt.Move) {
+	r.ClaimCreated(c, b)
+	r.say(c, kube.Normal, "DisruptionLaunching", "Launching NodeClaim: %s", title(m.Why))
+}
+
+// MoveUndone tells that nodes stay after all.
+func (r *Recorder) MoveUndone(u disrupt.Undo) {
+	r.log.Info("undoing a move", "NodeClaims", u.Claims, "why", u.Why, "detail", u.Detail, "cancelled", u.Cancel)
+	for i, claim := range u.Claims {
+		node := ""
+		if i < len(u.Nodes) {
+			node = u.Nodes[i]
+		}
+		r.sayOfBoth(claim, node, "ConsolidationRejected", orWord(u.Detail, string(u.Why)))
+	}
+}
+
 // Disrupted tells that a healthy node's claim is being deleted by our own choice.
-func (r *Recorder) Disrupted(claim string, m disrupt.Move) {
-	r.metrics.decisions.WithLabelValues("delete", disruptionReason(m.Why)).Inc()
-	r.log.Info("disrupting node", "NodeClaim", claim, "why", m.Why, "saves", m.Saves.String())
-	r.say(model.Claim{Name: claim}, kube.Normal, "DisruptionTerminating", "Disrupting NodeClaim: %s", title(m.Why))
+func (r *Recorder) Disrupted(c model.Claim, m disrupt.Move) {
+	if len(m.Record.Claims) == 0 {
+		r.decided(m)
+	}
+	r.metrics.claimsDisrupted.WithLabelValues(c.Pool, disruptionReason(m.Why)).Inc()
+	r.log.Info("disrupting node", "NodeClaim", c.Name, "why", m.Why, "saves", m.Saves.String())
+	r.sayOfBoth(c.Name, c.NodeName, "DisruptionTerminating", "Disrupting NodeClaim: "+title(m.Why))
 }
 
 // ClassWaits tells why a deleted class is still there.

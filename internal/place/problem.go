@@ -19,6 +19,7 @@ type problem struct {
 	existing    []*existingNode
 	pools       []*nodePool
 	rooms       rooms
+	movers      []mover
 }
 
 // setup is the work of finding out what can be sold to whom.
@@ -69,6 +70,7 @@ func (d *problem) build(pods []*model.Pod) []*podClass {
 	names := newDims(list, w.Daemons)
 	d.existing, d.pools = newExisting(*w, d.daemons, names), newNodePools(*w, d.daemons, names, d.minValues)
 	d.constraints.pools = d.pools
+	d.movers = movers(w, d.existing, names)
 	d.shape(list, names, classes)
 	d.rooms = newRooms(d.existing)
 	return list

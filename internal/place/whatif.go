@@ -230,6 +230,38 @@ func (p *WhatIf) commit() {
 	d.classes, d.undo, d.buying = p.was.classes, nil, nil
 }
 
+// shut lets nobody onto the node.
+func (p *WhatIf) shut(node string) {
+	slot, ok := p.slotOf[node]
+	if !ok {
+		return
+	}
+	s := p.d.existing[slot]
+	p.d.undo.free(slot, s.free)
+	for i := range s.free {
+		s.free[i] = -1
+	}
+	p.d.rooms.set(int(slot), s.free)
+}
+
+// expect gives back the room that is held for pods of the node: they ask for it themselves.
+func (p *WhatIf) expect(node string) {
+	for _, a := range p.d.movers {
+		if s := p.d.existing[a.slot]; a.from == node && s.free[0] >= 0 {
+			p.d.undo.free(a.slot, s.free)
+			s.free.Take(a.size, -1)
+			p.d.rooms.set(int(a.slot), s.free)
+		}
+	}
+}
+
+// Close lets nobody onto the nodes, for all questions that follow. What is on them stays.
+func (p *WhatIf) Close(nodes ...string) {
+	for _, n := range nodes {
+		p.shut(n)
+	}
+}
+
 // take closes the nodes and takes their pods off, as groups to be seated.
 func (p *WhatIf) take(nodes []string) []*seatClass {
 	d := p.d
@@ -237,14 +269,8 @@ func (p *WhatIf) take(nodes []string) []*seatClass {
 	p.of = map[*seatClass]*seatClass{}
 	var out []*seatClass
 	for _, name := range nodes {
-		if slot, ok := p.slotOf[name]; ok {
-			s := d.existing[slot]
-			d.undo.free(slot, s.free)
-			for i := range s.free {
-				s.free[i] = -1
-			}
-			d.rooms.set(int(slot), s.free)
-		}
+		p.shut(name)
+		p.expect(name)
 		spot, ok := d.topo.spotOf[name]
 		if !ok && name != nowhere {
 			continue

@@ -313,3 +313,32 @@ pod w cpu=2500m
 		t.Errorf("a pod waits: %+v", a)
 	}
 }
+
+// TestRoomIsHeldForPodsOfMarkedNodes asks on behalf of others, and of the pod itself, about a machine that was bought for a pod whose node is
+// marked to leave.
+func TestRoomIsHeldForPodsOfMarkedNodes(t *testing.T) {
+	w, err := worldtext.Parse(`
+type D4 cpu=4 memory=16Gi zones=1 price=0.20
+pool general
+node old pool=general type=D4 zone=1 cpu=4 memory=16Gi initialized taint=karpenter.sh/disrupted:NoSchedule
+node fresh pool=general type=D4 zone=1 cpu=4 memory=16Gi initialized
+claim c-fresh pool=general node=fresh provider-id=p-fresh is=Launched,Registered,Initialized annotation.karpenter.azure.com/planned-pods=default/a
+pod a cpu=2500m node=old
+pod w cpu=2
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Nodes[0].ProviderID = "p-fresh" // sorted by name: fresh is the first
+	if plan := place.Decide(place.Input{World: w}); len(plan.Existing) != 0 || len(plan.NewClaims) != 1 {
+		t.Errorf("a waiting pod takes the room: %v", plan)
+	}
+	p := place.NewWhatIf(place.Input{World: w, Pods: place.Waiting(w)})
+	if a := p.Without("old"); len(a.Fits) != 1 || a.Fits[0].Node != "fresh" || len(a.Buy) != 0 {
+		t.Errorf("the pod that it was bought for: %+v", a)
+	}
+	p.Close("fresh")
+	if a := p.Without("old"); len(a.Fits) != 0 || len(a.Buy) != 1 {
+		t.Errorf("a closed node: %+v", a)
+	}
+}

@@ -211,7 +211,7 @@ func (p picture) weigh(c model.Claim) (stage int, cost float64) {
 		if !x.Reschedulable() {
 			continue
 		}
-		cost += price(*x)
+		cost += x.EvictionCost()
 		stage = max(stage, occupied)
 		if x.DoNotDisrupt != "" || p.held[x.Key()] {
 			stage = protected
@@ -221,10 +221,4 @@ func (p picture) weigh(c model.Claim) (stage int, cost float64) {
 		stage = protected
 	}
 	return stage, cost
-}
-
-// price is what moving one pod costs, in pods of the ordinary kind: its deletion cost and its priority make it dearer or
-// cheaper. The weights are those that users of Karpenter know: the whole range of either is worth about a dozen pods.
-func price(p model.Pod) float64 {
-	return min(10, max(-10, 1+float64(p.DeletionCost)/(1<<27)+float64(p.Priority)/(1<<25)))
 }

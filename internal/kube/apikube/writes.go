@@ -53,7 +53,7 @@ func (s *Store) CreateClaim(ctx context.Context, c model.Claim) (model.Claim, er
 // anything else.
 func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) error {
 	meta := part[*karpv1.NodeClaim]{edit: func(o *karpv1.NodeClaim) {
-		o.Labels, o.Annotations = merged(o.Labels, p.Labels), merged(o.Annotations, p.Annotations)
+		o.Labels, o.Annotations = merged(o.Labels, p.Labels), noted(o.Annotations, p.Annotations)
 		o.Finalizers = finalizers(o.Finalizers, model.Finalizer, p.AddFinalizer, p.DropFinalizer)
 	}}
 	status := part[*karpv1.NodeClaim]{status: true, edit: func(o *karpv1.NodeClaim) { claimStatus(o, p, time.Now()) }}
@@ -170,6 +170,17 @@ func (s *Store) PatchClass(ctx context.Context, ref model.ClassRef, p kube.Class
 		parts = []part[*v1beta1.AKSNodeClass]{status, meta}
 	}
 	return patch(ctx, s, &v1beta1.AKSNodeClass{ObjectMeta: metav1.ObjectMeta{Name: ref.Name}}, "", parts)
+}
+
+// noted is merged where an empty value takes the key away.
+func noted(old, patch map[string]string) map[string]string {
+	out := merged(old, patch)
+	for k, v := range patch {
+		if v == "" {
+			delete(out, k)
+		}
+	}
+	return out
 }
 
 func merged(old, patch map[string]string) map[string]string {

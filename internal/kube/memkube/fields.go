@@ -20,6 +20,17 @@ func or(a, b string) string {
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// noted is merged where an empty value takes the key away.
+func noted(old, patch map[string]string) map[string]string {
+	out := merged(old, patch)
+	for k, v := range patch {
+		if v == "" {
+			delete(out, k)
+		}
+	}
+	return out
+}
+
 func merged(old, patch map[string]string) map[string]string {
 	if len(patch) == 0 {
 		return old

@@ -135,7 +135,7 @@ func (s *Store) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) 
 		c.Finalizers = fin
 		c.Conditions = conditions(c.Conditions, p.Conditions, c.Generation)
 		c.Conditions = slices.DeleteFunc(c.Conditions, func(x model.Condition) bool { return slices.Contains(p.DropConditions, x.Type) })
-		c.Labels, c.Annotations = merged(c.Labels, p.Labels), merged(c.Annotations, p.Annotations)
+		c.Labels, c.Annotations = merged(c.Labels, p.Labels), noted(c.Annotations, p.Annotations)
 		c.ProviderID = or(p.ProviderID, c.ProviderID)
 		c.NodeName = or(p.NodeName, c.NodeName)
 		if !s.pruning["status.imageID"] {

@@ -138,6 +138,20 @@ func dropCondition(t *testing.T, w World) {
 	}
 }
 
+func dropAnnotation(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{Annotations: map[string]string{"gone": "x", "stays": "y"}}))
+	must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{Annotations: map[string]string{"gone": "", "never": ""}}))
+	got := see(t, b.p, c, func(c model.Claim) bool { return c.Annotations["stays"] == "y" && c.Annotations["gone"] != "x" })
+	if _, there := got.Annotations["gone"]; there {
+		t.Errorf("annotations %v", got.Annotations)
+	}
+	if _, there := got.Annotations["never"]; there {
+		t.Errorf("annotations %v", got.Annotations)
+	}
+}
+
 func patchWrongUID(t *testing.T, w World) {
 	b := newBench(t, w)
 	c := b.claim(t, "c")

@@ -67,6 +67,7 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"a patch changes only what it names", patchOnlyNamed},
 		{"a condition's time moves only with its status", conditionTimes},
 		{"a dropped condition is gone and the others stay", dropCondition},
+		{"an annotation of no value is gone and the others stay", dropAnnotation},
 		{"a patch for another object of that name finds nothing", patchWrongUID},
 		{"what is not there is not found", notFound},
 		{"a deleted claim stays until its finalizer is dropped", deleteClaim},

@@ -1,0 +1,206 @@
+package disrupt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/budget"
+	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// DefaultMinimumSaving is the least share, in per cent, of the price of what leaves that a
+// replacement has to save. No pod is moved for pennies; and since each move of a pod to a new
+// machine saves so much, none is undone by the next.
+const DefaultMinimumSaving = 5
+
+// spotTypes is how many cheaper instance types there must be for a spot machine to be replaced by
+// another, as users of Karpenter know it: with fewer, the cheapest is soon taken back.
+const spotTypes = 15
+
+// underutilized decides about nodes whose pods cost less elsewhere, and returns the others. Those
+// come first that cost most for each pod that has to move, as users of Karpenter know it.
+func (s *picture) underutilized(list []*candidate) (others []*candidate) {
+	var able []*candidate
+	ratio := map[*candidate]float64{}
+	for _, x := range list {
+		r := s.consolidatable(x)
+		switch {
+		case r.why == model.WhyNotEmpty:
+			others = append(others, x)
+		case r.why != "":
+			s.keep(x, r.why, r.detail, r.after)
+		default:
+			able, ratio[x] = append(able, x), x.price.Float()/x.cost()
+		}
+	}
+	slices.SortFunc(able, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(ratio[b], ratio[a]), cmp.Compare(a.claim.Name, b.claim.Name))
+	})
+	scores := balance{s: s}
+	for _, x := range able {
+		r := s.movable(x) // others may send pods here by now
+		if r.why == "" && s.budgets.left(*x.pool, budget.Underutilized) < 1 {
+			r = reason{model.WhyBudget, fmt.Sprintf(
+				"the budgets of NodePool %s let no more underutilized node leave now",
+				x.pool.Name,
+			), budgetPoll}
+		}
+		if r.why == "" {
+			r = s.save(x, &scores)
+		}
+		if r.why != "" {
+			s.keep(x, r.why, r.detail, r.after)
+		}
+	}
+	return others
+}
+
+// consolidatable looks at what keeps a node with pods that might cost less elsewhere.
+func (s *picture) consolidatable(x *candidate) reason {
+	switch {
+	case x.pool.Policy != model.WhenEmptyOrUnderutilized && x.pool.Policy != model.Balanced:
+		return reason{why: model.WhyNotEmpty}
+	case x.pool.ConsolidateAfter == nil:
+		return reason{why: model.WhyConsolidateNever,
+			detail: "NodePool " + x.pool.Name + " has consolidateAfter Never"}
+	case x.price == 0:
+		return reason{
+			why:    model.WhyNoCheaperHome,
+			detail: "its price is not known: the cloud does not list " + keyOf(x.claim).String(),
+		}
+	}
+	r := s.movable(x)
+	if r.why == "" {
+		r = s.pods(x)
+	}
+	if r.why == "" {
+		r = s.quiet(x)
+	}
+	return r
+}
+
+// save moves a node whose pods cost less elsewhere, or says why it stays.
+func (s *picture) save(x *candidate, scores *balance) reason {
+	var keeps reason
+	var buy []place.NewClaim
+	a, ok := s.whatIf().Try([]string{x.node.Name}, func(a place.Answer) bool {
+		buy, keeps = s.worth([]*candidate{x}, a)
+		if keeps.why == "" {
+			keeps = scores.judge(x, x.price-a.Price)
+		}
+		return keeps.why == ""
+	})
+	switch {
+	case ok:
+		s.begin(model.WhyUnderutilized, []*candidate{x}, a, buy)
+	case len(a.Left) > 0:
+		return reason{why: model.WhyNoHome, detail: fmt.Sprintf(
+			"%d of its pods would have no other place, such as %s", len(a.Left), a.Left[0])}
+	case a.Later:
+		return reason{why: model.WhyOtherMovesFirst}
+	}
+	return keeps
+}
+
+// worth says what to buy so that the nodes' pods cost less than now, whatever of it is bought in the
+// end, or why they stay.
+func (s *picture) worth(members []*candidate, a place.Answer) ([]place.NewClaim, reason) {
+	late := s.unready(a)
+	if late != "" {
+		return nil, reason{why: model.WhyOtherMovesFirst,
+			detail: "its pods would go to " + late + ", which is not there yet"}
+	}
+	if len(a.Buy) == 0 {
+		return nil, reason{}
+	}
+	var now model.Price
+	spot := true
+	least := 0.0
+	for _, x := range members {
+		now += x.price
+		spot = spot && x.claim.Labels[model.LabelCapacityType] == model.Spot
+		least = max(least, minimumSaving(x.pool))
+	}
+	room := now - a.Price - model.Price(float64(now)*least/100)
+	switch {
+	case a.Price >= now:
+		return nil, reason{why: model.WhyNoCheaperHome, detail: fmt.Sprintf(
+			"its pods would cost %s elsewhere, and it costs %s", a.Price, now)}
+	case room < 0:
+		return nil, reason{why: model.WhySavingTooSmall, detail: fmt.Sprintf(
+			"%s would be saved of %s; NodePool %s asks for %s%%",
+			now-a.Price,
+			now,
+			members[0].pool.Name,
+			strconv.FormatFloat(least, 'f', -1, 64),
+		)}
+	}
+	out := make([]place.NewClaim, len(a.Buy))
+	for i, b := range a.Buy {
+		limit := b.Options[0].Price + room/model.Price(len(a.Buy))
+		c := cheaper{claim: b, limit: limit, catalog: s.World.Catalog(b.Pool, b.Class)}
+		why := c.narrow(spot, len(members) == 1, s.SpotToSpot)
+		if why != "" {
+			return nil, reason{why: model.WhyNoCheaperHome, detail: why}
+		}
+		out[i] = c.claim
+	}
+	return out, reason{}
+}
+
+// minimumSaving is the least share, in per cent, that a replacement has to save.
+func minimumSaving(p *model.Pool) float64 {
+	text, ok := strings.CutSuffix(p.Annotations[model.AnnotationMinimumSaving], "%")
+	n, err := strconv.ParseFloat(text, 64)
+	if !ok || err != nil || !(n >= 0 && n <= 100) {
+		return DefaultMinimumSaving
+	}
+	return n
+}
+
+// balance scores moves of pools with the policy Balanced: the share of the pool's price that is saved
+// over the share of its pods' disruption.
+type balance struct {
+	s    *picture
+	of   map[string]sums // by pool
+	made bool
+}
+
+type sums struct {
+	price model.Price
+	cost  float64
+}
+
+// enough is the least score: half as much may be saved as is disrupted, as users of Karpenter know it.
+const enough = 0.5
+
+func (b *balance) judge(x *candidate, saves model.Price) reason {
+	if x.pool.Policy != model.Balanced {
+		return reason{}
+	}
+	if !b.made {
+		b.of, b.made = map[string]sums{}, true
+		for _, y := range b.s.candidates {
+			if y.pool != nil && y.pool.Policy == model.Balanced && y.node.Name != "" {
+				sum := b.of[y.pool.Name]
+				b.of[y.pool.Name] = sums{sum.price + y.price, sum.cost + y.cost() - 1}
+			}
+		}
+	}
+	sum := b.of[x.pool.Name]
+	saved := saves.Float() / sum.price.Float()
+	disrupted := (x.cost() - 1) / sum.cost
+	if !(disrupted > 0) || saved/disrupted >= enough {
+		return reason{}
+	}
+	return reason{why: model.WhySavingTooSmall, detail: fmt.Sprintf(
+		"the move would save %.1f%% of what NodePool %s costs and disrupt %.1f%% of its pods",
+		saved*100,
+		x.pool.Name,
+		disrupted*100,
+	)}
+}
