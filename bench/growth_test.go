@@ -41,6 +41,19 @@ func TestHardInputsGrowGently(t *testing.T) {
 	}
 }
 
+// TestNothingForSaleIsFoundOutSoon: pods of many sizes that look for each other by zone, for whom nothing can be bought, take at most five times what
+// their plan takes where all have a place. (Who could join whom was once asked in every order of those who look for each other.)
+func TestNothingForSaleIsFoundOutSoon(t *testing.T) {
+	w := workload.World(workload.Families(), workload.Diverse(300, 3))
+	none := w
+	none.Pools = nil
+	more, a, b := ratio(5, func() { decide(w) }, func() { decide(none) })
+	t.Logf("%v where all have a place, %v where nobody has", a, b)
+	if more > 5 {
+		t.Errorf("%v where all have a place, %v where nobody has", a, b)
+	}
+}
+
 // TestManyTermsCostTheirReading: pods with forty OR-ed terms allocate about what they do without, and at most six times their time: each
 // of the terms has to be read.
 func TestManyTermsCostTheirReading(t *testing.T) {

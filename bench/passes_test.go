@@ -78,8 +78,8 @@ func parts() []struct {
 	}
 }
 
-// TestTwiceTheClusterCostsLittleMore: what one pod costs, with twice the nodes and pods. A picture is made by what changed. What is decided reads
-// nodes, and no pods: it allocates per node.
+// TestTwiceTheClusterCostsLittleMore: what one pod costs, with twice the nodes and pods. A picture is made by what changed. What is decided reads what is
+// left on nodes, and allocates nothing for any of them.
 func TestTwiceTheClusterCostsLittleMore(t *testing.T) {
 	type cost struct{ picture, decide, audit float64 }
 	of := func(nodes int) (c cost) {
@@ -87,14 +87,14 @@ func TestTwiceTheClusterCostsLittleMore(t *testing.T) {
 		c.picture = testing.AllocsPerRun(20, func() { m.arrive(); m.Snapshot() })
 		w := m.Snapshot()
 		plan := place.Decide(place.Input{World: w})
-		c.decide = testing.AllocsPerRun(1, func() { place.Decide(place.Input{World: w}) }) / float64(nodes)
+		c.decide = testing.AllocsPerRun(1, func() { place.Decide(place.Input{World: w}) })
 		c.audit = testing.AllocsPerRun(1, func() { audit.Check(w, plan) })
 		return c
 	}
 	small, large := of(300), of(600)
-	t.Logf("allocations: picture %.0f and %.0f, audit %.0f and %.0f, decide %.1f and %.1f per node", small.picture, large.picture, small.audit, large.audit,
+	t.Logf("allocations: picture %.0f and %.0f, audit %.0f and %.0f, decide %.0f and %.0f", small.picture, large.picture, small.audit, large.audit,
 		small.decide, large.decide)
-	if large.picture > 1.2*small.picture || large.audit > 1.2*small.audit || large.decide > 12 {
+	if large.picture > 1.2*small.picture || large.audit > 1.2*small.audit || large.decide > 1.2*small.decide {
 		t.Errorf("one pod costs more in a larger cluster: %+v, with half of it %+v", large, small)
 	}
 }

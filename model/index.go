@@ -22,8 +22,12 @@ type Index struct {
 	rows   func() Rows[Pod]
 	spots  func() spots
 	asks   func() asks
-	kinds  func() Rows[Kind]
+	kinds  func() kinds
+	byNode func() onNodes
 }
+
+// kinds is the kinds of pods that run, and those of them that refuse others.
+type kinds struct{ all, refusing Rows[Kind] }
 
 // spots is where pods are.
 type spots struct {
@@ -126,7 +130,8 @@ func newIndex(nodes []Node, claims []Claim, pods []Pod) *Index {
 		a.ports = rowsOf(ports)
 		return a
 	})
-	x.kinds = sync.OnceValue(func() Rows[Kind] {
+	x.byNode = sync.OnceValue(func() onNodes { return newOnNodes(nodes, x.spots().on) })
+	x.kinds = sync.OnceValue(func() kinds {
 		byKey := map[string][]*Pod{}
 		var buf []byte
 		for _, p := range sorted() {
@@ -135,11 +140,14 @@ func newIndex(nodes []Node, claims []Claim, pods []Pod) *Index {
 				byKey[string(buf)] = append(byKey[string(buf)], p)
 			}
 		}
-		var list []*Kind
+		var list, refusing []*Kind
 		for _, key := range slices.Sorted(maps.Keys(byKey)) {
-			list = append(list, &Kind{key, rowsOf(byKey[key])})
+			k := &Kind{key, rowsOf(byKey[key])}
+			if list = append(list, k); k.refuses() {
+				refusing = append(refusing, k)
+			}
 		}
-		return rowsOf(list)
+		return kinds{rowsOf(list), rowsOf(refusing)}
 	})
 	return x
 }
@@ -153,15 +161,16 @@ func rowsOf[T any](list []*T) Rows[T] {
 // NewIndex returns the index of an empty picture, for Next.
 func NewIndex() *Index {
 	x := &Index{joined: newJoined(nil, nil)}
-	x.keep(Rows[Pod]{}, spots{on: newShards[NodePods]()}, asks{labels: map[string]int{}, users: newShards[[]*Pod]()}, Rows[Kind]{})
+	x.keep(Rows[Pod]{}, spots{on: newShards[NodePods]()}, asks{labels: map[string]int{}, users: newShards[[]*Pod]()}, kinds{})
+	x.byNode = func() onNodes { return nil }
 	return x
 }
 
-func (x *Index) keep(rows Rows[Pod], s spots, a asks, kinds Rows[Kind]) {
+func (x *Index) keep(rows Rows[Pod], s spots, a asks, k kinds) {
 	x.rows = func() Rows[Pod] { return rows }
 	x.spots = func() spots { return s }
 	x.asks = func() asks { return a }
-	x.kinds = func() Rows[Kind] { return kinds }
+	x.kinds = func() kinds { return k }
 }
 
 // ComparePods orders pods as pictures do: by namespace, then name.
@@ -170,18 +179,23 @@ func ComparePods(a, b *Pod) int {
 }
 
 // Next returns the index of the next picture, in which the edits were made to the pods; they are sorted like pods. x stays as it is.
-// O(edits + changed chunks), and O(nodes + claims) when these are others.
+// O(edits + changed chunks), and O(nodes + claims) when these are others, as soon as somebody asks.
 func (x *Index) Next(nodes []Node, claims []Claim, edits []Edit[Pod]) *Index {
 	out := *x
 	if out.nodes, out.claims = nodes, claims; !sameList(x.nodes, nodes) || !sameList(x.claims, claims) {
 		out.joined = newJoined(nodes, claims)
 	}
+	s, a := x.spots(), x.asks()
+	others := !sameList(x.nodes, nodes)
 	if len(edits) == 0 {
+		if others {
+			out.byNode = sync.OnceValue(func() onNodes { return newOnNodes(nodes, s.on) })
+		}
 		return &out
 	}
-	s, a := x.spots(), x.asks()
 	s.on, a.labels, a.users = s.on.clone(), maps.Clone(a.labels), a.users.clone()
 	var unbound, ports []Edit[Pod]
+	var touched []string
 	for _, e := range edits {
 		a.count(e.Old, -1)
 		a.count(e.New, 1)
@@ -194,7 +208,11 @@ func (x *Index) Next(nodes []Node, claims []Claim, edits []Edit[Pod]) *Index {
 			s.on.own(e.New.Node).insert(e.New)
 		}
 		for _, p := range []*Pod{e.Old, e.New} {
-			if p != nil && p.Node != "" && len(s.on.get(p.Node).Pods) == 0 {
+			if p == nil || p.Node == "" {
+				continue
+			}
+			touched = append(touched, p.Node)
+			if len(s.on.get(p.Node).Pods) == 0 {
 				s.on.drop(p.Node)
 			}
 		}
@@ -202,6 +220,12 @@ func (x *Index) Next(nodes []Node, claims []Claim, edits []Edit[Pod]) *Index {
 	s.unbound = s.unbound.With(ComparePods, unbound)
 	a.ports = a.ports.With(ComparePods, ports)
 	out.keep(x.rows().With(ComparePods, edits), s, a, nextKinds(x.kinds(), edits))
+	if others {
+		out.byNode = sync.OnceValue(func() onNodes { return newOnNodes(nodes, s.on) })
+	} else {
+		next := x.byNode().next(touched, out.joined.byName().node, s.on)
+		out.byNode = func() onNodes { return next }
+	}
 	return &out
 }
 
@@ -219,7 +243,7 @@ func part(list []Edit[Pod], e Edit[Pod], in func(*Pod) bool) []Edit[Pod] {
 	return append(list, e)
 }
 
-func nextKinds(kinds Rows[Kind], edits []Edit[Pod]) Rows[Kind] {
+func nextKinds(was kinds, edits []Edit[Pod]) kinds {
 	byKind := map[string][]Edit[Pod]{}
 	for _, e := range edits {
 		for _, half := range []Edit[Pod]{{Old: e.Old}, {New: e.New}} {
@@ -237,9 +261,9 @@ func nextKinds(kinds Rows[Kind], edits []Edit[Pod]) Rows[Kind] {
 			byKind[key] = list
 		}
 	}
-	var changed []Edit[Kind]
+	var changed, refusing []Edit[Kind]
 	for _, key := range slices.Sorted(maps.Keys(byKind)) {
-		e := Edit[Kind]{Old: kinds.Find(func(k *Kind) int { return cmp.Compare(k.key, key) })}
+		e := Edit[Kind]{Old: was.all.Find(func(k *Kind) int { return cmp.Compare(k.key, key) })}
 		next := &Kind{key: key}
 		if e.Old != nil {
 			next.Pods = e.Old.Pods
@@ -247,10 +271,16 @@ func nextKinds(kinds Rows[Kind], edits []Edit[Pod]) Rows[Kind] {
 		if next.Pods = next.Pods.With(ComparePods, byKind[key]); next.Pods.Len() > 0 {
 			e.New = next
 		}
-		changed = append(changed, e)
+		if changed = append(changed, e); e.Row().refuses() {
+			refusing = append(refusing, e)
+		}
 	}
-	return kinds.With(func(a, b *Kind) int { return cmp.Compare(a.key, b.key) }, changed)
+	order := func(a, b *Kind) int { return cmp.Compare(a.key, b.key) }
+	return kinds{was.all.With(order, changed), was.refusing.With(order, refusing)}
 }
+
+// refuses reports whether its pods refuse others, in which they are all alike.
+func (k *Kind) refuses() bool { return len(k.Pod().PodAntiAffinity) > 0 }
 
 // counts reports whether the pod is bound and not over.
 func (p *Pod) counts() bool { return p.Node != "" && !p.Terminal }
@@ -344,7 +374,10 @@ func (x *Index) Pod(k PodKey) *Pod {
 }
 
 // Kinds is the kinds of pods that run, in no order that means anything, but always the same.
-func (x *Index) Kinds() Rows[Kind] { return x.kinds() }
+func (x *Index) Kinds() Rows[Kind] { return x.kinds().all }
+
+// Refusing is those of them that have required anti-affinity.
+func (x *Index) Refusing() Rows[Kind] { return x.kinds().refusing }
 
 // AskedLabels is the label keys that selectors of pods ask about; nobody may change it. tied says whether any pod asks about others at all.
 func (x *Index) AskedLabels() (keys map[string]int, tied bool) {
@@ -484,11 +517,14 @@ func (s *shards[V]) clone() *shards[V] {
 func (s *shards[V]) part(key string) int { return int(maphash.String(s.seed, key) % shardCount) }
 
 func (s *shards[V]) get(key string) (v V) {
-	if p := s.parts[s.part(key)][key]; p != nil {
+	if p := s.find(key); p != nil {
 		v = *p
 	}
 	return v
 }
+
+// find returns the value, nil when there is none. A clone has the same one until it owns it.
+func (s *shards[V]) find(key string) *V { return s.parts[s.part(key)][key] }
 
 // own returns the value to be changed.
 func (s *shards[V]) own(key string) *V {

@@ -27,6 +27,14 @@ func drawPod(r *rand.Rand, name int) *Pod {
 	return p
 }
 
+// numberOf is what the pod was drawn with.
+func numberOf(p *Pod) (n int) {
+	if _, err := fmt.Sscanf(p.Name, "p%04d", &n); err != nil {
+		panic(err)
+	}
+	return n
+}
+
 // said writes everything that an index answers.
 func said(x *Index) []string {
 	var out []string
@@ -51,6 +59,12 @@ func said(x *Index) []string {
 	for k := range x.Kinds().All() {
 		list("kind "+k.key, k.Pods)
 	}
+	for k := range x.Refusing().All() {
+		list("refusing "+k.key, k.Pods)
+	}
+	out = append(out, fmt.Sprint("per node ", x.PerNode("use", 2, func(_ int, on NodePods, out []int64) {
+		out[0], out[1] = on.Used.CPU, int64(len(on.Pods))
+	})))
 	labels, tied := x.AskedLabels()
 	out = append(out, fmt.Sprint(labels, tied, x.Running()))
 	for v := range 9 {
@@ -70,6 +84,7 @@ func TestAnIndexMadeByEditsAnswersAsOneMadeAtOnce(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		there := map[int]*Pod{}
 		x := NewIndex()
+		var nodes []Node
 		var before *Index
 		var then []string
 		for round := range 30 {
@@ -90,19 +105,32 @@ func TestAnIndexMadeByEditsAnswersAsOneMadeAtOnce(t *testing.T) {
 					e.New = drawPod(r, n)
 				}
 				edits = append(edits, e)
-				if there[n] = e.New; e.New == nil {
-					delete(there, n)
-				}
 			}
 			slices.SortFunc(edits, func(a, b Edit[Pod]) int { return ComparePods(a.Row(), b.Row()) })
 			before, then = x, said(x)
-			x = x.Next(nil, nil, edits)
+			if r.IntN(3) == 0 {
+				nodes = nil
+				for n := range 20 + r.IntN(nodesPerChunk) {
+					nodes = append(nodes, Node{Name: fmt.Sprint("n", n)})
+				}
+			}
+			if r.IntN(8) == 0 {
+				edits = nil // nodes alone
+			}
+			for _, e := range edits {
+				if e.New != nil {
+					there[numberOf(e.New)] = e.New
+				} else {
+					delete(there, numberOf(e.Old))
+				}
+			}
+			x = x.Next(nodes, nil, edits)
 			var pods []Pod
 			for _, p := range there {
 				pods = append(pods, *p)
 			}
 			slices.SortFunc(pods, func(a, b Pod) int { return ComparePods(&a, &b) })
-			want, got := said(World{Pods: pods}.Indexed().Index), said(x)
+			want, got := said(World{Nodes: nodes, Pods: pods}.Indexed().Index), said(x)
 			if i := slices.IndexFunc(got, func(line string) bool { return !slices.Contains(want, line) }); i >= 0 || len(want) != len(got) {
 				t.Fatalf("seed %d round %d: %d lines, want %d; one that should not be there: %v", seed, round, len(got), len(want), got[max(i, 0)])
 			}

@@ -38,13 +38,15 @@ func (d *atlas) cellsOf(f *nodeConstraint, keys []int) *cells {
 	remember(&d.cells, at, cs)
 	byKey := map[string]*cell{}
 	get := func(values []string) *cell {
-		c := &cell{values: values, has: bitset.New(len(d.existing))}
-		if old := byKey[c.key()]; old != nil {
+		c := &cell{values: values}
+		key := c.key()
+		if old := byKey[key]; old != nil {
 			return old
 		}
 		if len(cs.list) >= maxCells {
 			return nil
 		}
+		c.has = bitset.New(len(d.existing))
 		c.doms = make([]int32, len(d.topo.keys))
 		for k := range c.doms {
 			c.doms[k] = unknown
@@ -54,24 +56,29 @@ func (d *atlas) cellsOf(f *nodeConstraint, keys []int) *cells {
 				c.doms[k] = d.topo.dom(k, values[i])
 			}
 		}
-		byKey[c.key()] = c
+		byKey[key] = c
 		cs.list = append(cs.list, c)
 		return c
 	}
+	var last *cell // nodes that follow each other are often in one cell
+	var doms []int32
 	for _, i := range d.existingFor(f) {
 		at := d.topo.spots[d.existing[i].spot]
-		if slices.ContainsFunc(keys, func(k int) bool { return at.doms[k] == either }) {
-			continue
-		}
-		values := make([]string, len(keys))
-		for j, k := range keys {
-			if dom := at.doms[k]; dom >= 0 {
-				values[j] = d.topo.names[k][dom]
+		if last == nil || slices.ContainsFunc(keys, func(k int) bool { return at.doms[k] != doms[k] }) {
+			if slices.ContainsFunc(keys, func(k int) bool { return at.doms[k] == either }) {
+				continue
 			}
+			values := make([]string, len(keys))
+			for j, k := range keys {
+				if dom := at.doms[k]; dom >= 0 {
+					values[j] = d.topo.names[k][dom]
+				}
+			}
+			last, doms = get(values), at.doms
 		}
-		if c := get(values); c != nil {
-			c.slots = append(c.slots, i)
-			c.has.Add(int(i))
+		if last != nil {
+			last.slots = append(last.slots, i)
+			last.has.Add(int(i))
 		}
 	}
 	for _, s := range d.pools {

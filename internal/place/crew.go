@@ -36,6 +36,9 @@ func (d *builder) coming() map[*existingNode][]*daemon {
 
 // internCrew interns what daemons to come refuse.
 func (d *builder) internCrew(coming map[*existingNode][]*daemon) {
+	if len(coming) == 0 {
+		return
+	}
 	t := d.topo
 	for _, s := range d.existing {
 		for _, m := range coming[s] {

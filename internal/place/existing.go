@@ -20,9 +20,17 @@ const maxAnnotation = 32 << 10
 
 // existingNode is capacity that is paid for: a node, or a claim that has no node yet.
 type existingNode struct {
+	*body
+	free vec.Vec
+	spot int32 // in topology
+	// volumes are how many pods use each that is attached to the node, by ID.
+	volumes map[string]int
+}
+
+// body is what an existing node is, whatever runs on it. It is only read.
+type body struct {
 	node, claim string
 	rank        int // 0 initialized node, 1 node on its way, 2 claim
-	free        vec.Vec
 	taints      []model.Taint
 	// labels of a node; for a claim, own and items say what may come.
 	labels    map[string]string
@@ -31,30 +39,24 @@ type existingNode struct {
 	items     bitset.Set
 	planned   []model.PodKey
 	aboard    bitset.Set // daemons that run or may run there, by position in the daemons
-	spot      int32      // in topology
-	// volumes are how many pods use each that is attached to the node, by ID.
-	volumes map[string]int
 }
 
 // newExisting lists capacity that waiting pods may use: ready nodes first, then nodes on their way, then claims; each by name. The world has an index.
 func newExisting(w model.World, crew daemons, d dims) []*existingNode {
 	volumes, drivers := attached(w, d)
 	ground := groundOf(&w, crew)
-	out := make([]*existingNode, 0, len(w.Nodes))
-	flat := make([]existingNode, len(w.Nodes))
-	for i := range w.Nodes {
-		m, n := ground.slots[i], &w.Nodes[i]
-		if m == nil {
-			continue
+	out := make([]*existingNode, 0, len(ground.order))
+	flat, free := make([]existingNode, len(ground.order)), ground.free(&w, d)
+	for at, i := range ground.order {
+		s := &flat[at]
+		s.body, s.spot, s.free = ground.slots[i].body, i, free[int(i)*len(d):][:len(d):len(d)]
+		if len(drivers) > 0 {
+			s.volumes = volumes[s.node]
+			d.detach(s.free, s.volumes, drivers)
 		}
-		there := w.Index.On(n.Name)
-		free := m.alloc.Sub(there.Used).Sub(floor(m.overhead.Sub(there.Daemons)))
-		s := &flat[i]
-		*s = m.existingNode
-		s.free, s.volumes = d.machine(free, n.AttachLimits), volumes[n.Name]
-		d.detach(s.free, s.volumes, drivers)
 		out = append(out, s)
 	}
+	claims := len(out)
 	shelves := newShelves(w)
 	for i := range w.Claims {
 		c := &w.Claims[i]
@@ -65,9 +67,7 @@ func newExisting(w model.World, crew daemons, d dims) []*existingNode {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *existingNode) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.node, b.node), strings.Compare(a.claim, b.claim))
-	})
+	slices.SortStableFunc(out[claims:], func(a, b *existingNode) int { return strings.Compare(a.claim, b.claim) })
 	return out
 }
 
@@ -77,6 +77,7 @@ type ground struct {
 	marks  []marks     // per node
 	at     map[string]int32
 	joined map[string]bool // claims that have a node, by name
+	order  []int32         // the nodes that have a slot, initialized ones first, then by name
 }
 
 // marks are what a node shows to who looks for one.
@@ -117,7 +118,13 @@ func groundOf(w *model.World, crew daemons) *ground {
 				taints = append(slices.Clip(taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
 			}
 			g.marks[i] = marks{require.Normalise(n.Labels), taints}
+			if g.slots[i] != nil {
+				g.order = append(g.order, int32(i))
+			}
 		}
+		slices.SortStableFunc(g.order, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(g.slots[a].rank, g.slots[b].rank), strings.Compare(g.slots[a].node, g.slots[b].node))
+		})
 		return g
 	}).(*ground)
 }
@@ -161,7 +168,7 @@ func floor(r model.Resources) model.Resources {
 }
 
 type measured struct {
-	existingNode
+	*body
 	alloc, overhead model.Resources
 }
 
@@ -170,7 +177,7 @@ func nodeSlot(n model.Node, c *model.Claim, crew daemons) *measured {
 	if n.Deleting() || n.Cordoned || n.HasTaint(model.TaintDisrupted) || c != nil && c.Deleting() {
 		return nil
 	}
-	m := &measured{existingNode: existingNode{node: n.Name}, alloc: n.Allocatable}
+	m := &measured{body: &body{node: n.Name}, alloc: n.Allocatable}
 	labels, taints := n.Labels, n.Taints
 	young := n.Managed() && n.Labels[model.LabelInitialized] != "true" && c != nil && !c.Is(model.Initialized)
 	if young {
@@ -252,7 +259,7 @@ func claimItems(sh *offeringIndex, c model.Claim) bitset.Set {
 
 // claimSlot returns a claim in flight as an existing node, with the room that it has whatever it becomes; nil when nobody knows.
 func claimSlot(c model.Claim, sh *offeringIndex, crew daemons, d dims) *existingNode {
-	s := &existingNode{claim: c.Name, rank: 2, taints: c.Taints, offerings: sh, items: claimItems(sh, c), planned: PlannedPods(c)}
+	s := &existingNode{body: &body{claim: c.Name, rank: 2, taints: c.Taints, offerings: sh, items: claimItems(sh, c), planned: PlannedPods(c)}}
 	s.own = require.New(c.Requirements).And(require.Labels(c.Labels))
 	s.aboard = bitset.New(len(crew))
 	if s.items.First() < 0 {

@@ -92,7 +92,7 @@ func (d *hosting) receive(g *seatClass) {
 // receiveBeside seats one pod of the group in a domain that guests can go to, unless one is there.
 func (d *hosting) receiveBeside(g, guest *seatClass) {
 	opts, theirs := d.cellsFor(g, nil), d.cellsFor(guest, nil)
-	near, places := guest.near, d.places(guest, []*seatClass{g})
+	near, places := guest.near, d.placesBeside(guest, g)
 	joins := func(doms []int32) bool { return near.joined(doms, places) }
 	for i := range theirs {
 		if joins(theirs[i].c.doms) && guest.near.met(theirs[i].c.doms, true) && d.present(&guest.tiedClass) {
@@ -119,9 +119,16 @@ func (d *hosting) receiveBeside(g, guest *seatClass) {
 	}
 }
 
-// places lists the domains that pods of the group can go to, whoever they look for, and where those can join them that follow them. seen are groups
-// that are placed already.
-func (d *hosting) places(g *seatClass, seen []*seatClass) [][]int32 {
+// placesBeside lists the domains that pods of the group can go to, whoever they look for, and where those can join them that follow them, when other is
+// placed already.
+func (d *hosting) placesBeside(g, other *seatClass) [][]int32 {
+	seen := []*seatClass{other}
+	return d.places(g, &seen)
+}
+
+// places is placesBeside those who were seen. Each group is looked at once: those that look for each other would else be asked in every order.
+func (d *hosting) places(g *seatClass, seen *[]*seatClass) [][]int32 {
+	d.toil(1)
 	near := g.near
 	g.near = nearRule{} // where they look for, they are not yet
 	var out [][]int32
@@ -131,11 +138,12 @@ func (d *hosting) places(g *seatClass, seen []*seatClass) [][]int32 {
 		}
 	}
 	g.near = near
-	if seen = append(slices.Clip(seen), g); len(seen) > maxTrail {
-		return out
-	}
+	*seen = append(*seen, g)
 	for _, h := range d.classes {
-		if d.alone[h.key] && h.unseated() > 0 && !slices.Contains(seen, h) && d.wants(h, g) {
+		if len(*seen) > maxTrail {
+			break
+		}
+		if d.alone[h.key] && h.unseated() > 0 && !slices.Contains(*seen, h) && d.wants(h, g) {
 			theirs := d.places(h, seen)
 			out = slices.DeleteFunc(out, func(doms []int32) bool { return !h.near.joined(doms, theirs) })
 		}
@@ -146,7 +154,7 @@ func (d *hosting) places(g *seatClass, seen []*seatClass) [][]int32 {
 // followed reports whether guests that look for the group in a domain can come to where it would be.
 func (d *hosting) followed(g *seatClass, doms []int32) bool {
 	return !slices.ContainsFunc(d.classes, func(h *seatClass) bool {
-		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.places(h, []*seatClass{g}))
+		return d.alone[h.key] && h.unseated() > 0 && h != g && !h.nearHost() && d.wants(h, g) && !h.near.joined(doms, d.placesBeside(h, g))
 	})
 }
 

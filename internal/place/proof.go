@@ -79,7 +79,7 @@ func (p *proof) build() {
 		m := &d.made[i]
 		s := like[m.deal]
 		if s == nil {
-			c := &existingNode{offerings: m.pool.offerings, own: m.pool.own.And(require.New(m.deal.requirements)), items: m.deal.items}
+			c := &existingNode{body: &body{offerings: m.pool.offerings, own: m.pool.own.And(require.New(m.deal.requirements)), items: m.deal.items}}
 			labels, may := c.certain(t.keys)
 			s = &spot{labels: labels, taints: m.pool.pool.Taints, may: may, claim: c}
 			t.place(s, len(t.spots))

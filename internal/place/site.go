@@ -39,7 +39,7 @@ func (d *ties) countsFor(e *eligible, f *nodeConstraint) counting {
 		if l.ok.First() < 0 {
 			continue
 		}
-		machine := &existingNode{offerings: s.offerings, own: s.own.And(l.free), items: l.ok}
+		machine := &existingNode{body: &body{offerings: s.offerings, own: s.own.And(l.free), items: l.ok}}
 		at := &spot{taints: s.pool.Taints, claim: machine}
 		at.labels, at.may = machine.certain(d.topo.keys)
 		d.topo.place(at, host)

@@ -9,7 +9,8 @@ import (
 )
 
 // tie works out the ties between pods: which terms there are, how many running pods each picks where, and what that asks of
-// the groups. Cost: O(kinds of running pods × labels + running pods that they pick + groups × terms that pick them + spread node constraints × machines).
+// the groups. Cost: O(kinds of running pods that refuse others + groups × terms that pick them), and, when a term is in use, O(all kinds × labels + running
+// pods that it picks + spread node constraints × machines).
 func (d *builder) tie(slots []*existingNode) {
 	t := d.topo
 	d.noteKeys()
@@ -104,7 +105,7 @@ func (d *builder) noteKeys() {
 			}
 		}
 	}
-	for kind := range d.world.Index.Kinds().All() {
+	for kind := range d.world.Index.Refusing().All() {
 		for _, x := range kind.Pod().PodAntiAffinity {
 			t.key(x.Key)
 		}
@@ -119,24 +120,19 @@ func (d *builder) noteKeys() {
 func (d *builder) noteSpots(slots []*existingNode) {
 	t, g := d.topo, groundOf(&d.world, d.daemons)
 	t.spotOf = g.at
-	flat := make([]spot, len(g.marks))
-	t.spots = make([]*spot, len(flat), len(flat)+len(slots))
-	for i := range flat {
-		flat[i].labels, flat[i].taints = g.marks[i].labels, g.marks[i].taints
-		t.spots[i] = &flat[i]
+	placed := g.places(&d.world, t.keys)
+	t.spots = append(make([]*spot, 0, len(placed.spots)+len(slots)), placed.spots...)
+	for k := range t.keys {
+		t.values[k], t.names[k] = maps.Clone(placed.values[k]), slices.Clip(placed.names[k])
 	}
 	for _, s := range slots {
-		if s.node != "" {
-			s.spot = t.spotOf[s.node]
-			t.spots[s.spot].labels, t.spots[s.spot].taints = s.labels, s.taints
-			continue
+		if s.node == "" {
+			s.spot = int32(len(t.spots))
+			labels, may := s.certain(t.keys)
+			at := &spot{labels: labels, taints: s.taints, may: may, claim: s}
+			t.place(at, len(t.spots))
+			t.spots = append(t.spots, at)
 		}
-		s.spot = int32(len(t.spots))
-		labels, may := s.certain(t.keys)
-		t.spots = append(t.spots, &spot{labels: labels, taints: s.taints, may: may, claim: s})
-	}
-	for i, s := range t.spots {
-		t.place(s, i)
 	}
 }
 
@@ -346,8 +342,9 @@ func (d *builder) refusals(placing map[model.PodKey]bool) []refusal {
 		kind *model.Kind
 	}
 	var kinds []first
-	for kind := range d.world.Index.Kinds().All() {
-		if len(kind.Pod().PodAntiAffinity) == 0 {
+	asked := func(x model.PodTerm) bool { return len(d.classes) > fewGroups || d.picked(x) }
+	for kind := range d.world.Index.Refusing().All() {
+		if !slices.ContainsFunc(kind.Pod().PodAntiAffinity, asked) {
 			continue
 		}
 		for p := range kind.Pods.All() {
@@ -361,7 +358,7 @@ func (d *builder) refusals(placing map[model.PodKey]bool) []refusal {
 	var out []refusal
 	for _, k := range kinds {
 		for _, x := range k.pod.PodAntiAffinity {
-			if len(d.classes) <= fewGroups && !d.picked(x) {
+			if !asked(x) {
 				continue
 			}
 			out = append(out, refusal{d.topo.intern(d.topo.key(x.Key), []podSelector{podSelectorOf(x)}, "pods"), k.kind})
