@@ -96,6 +96,10 @@ bench-compare: ## measure us beside upstream's engine and write docs/performance
 ablate: ## measure what each mechanism of the engine earns and write docs/engine.md anew (half an hour)
 	go run ./bench/cmd/ablate -into docs/engine.md
 
+.PHONY: best
+best: ## look longer for the best plans that prices are measured against (half an hour)
+	go test ./bench -run TestPricesNearTheBest -best -timeout 2h
+
 .PHONY: generate
 generate: ## write CRDs, deep copies and charts' copies anew
 	go generate ./...

@@ -20,9 +20,10 @@ const (
 	// maxGroups bounds the upper tiers, maxWhole the uppermost, each of whose steps costs its square.
 	maxGroups = 20_000
 	maxWhole  = 300
-	// nodesProof bounds the leaves of one machine's proof.
-	nodesProof = 4000
-	maxTries   = 6
+	// effortPerLeaf bounds the leaves of one machine's proof: a single machine without one lowers all prices.
+	effortPerLeaf = 10_000
+	maxLeaves     = 200_000
+	maxTries      = 6
 )
 
 // Best returns the strongest bound that the effort buys, component by component. It names the tier of the dearest component. The same
@@ -35,6 +36,7 @@ func upTo(p Problem, tier Tier, effort int) Certificate {
 	total, dearest := 0.0, -1.0
 	list := parts(p)
 	for _, q := range list {
+		q.leaves = min(effort/effortPerLeaf, maxLeaves)
 		worth, prices, t := q.strongest(tier, effort/len(list))
 		proven := q.certify(&c, worth, prices)
 		if q.below != nil && q.certified(&c) < q.sum(q.below) { // too much of it could not be proven: what may be cut is proven at once
@@ -115,7 +117,7 @@ func (q *part) certify(c *Certificate, worth, prices []float64) bool {
 		excess := 0.0
 		use := map[int]int32{}
 		for m, id := range q.machines {
-			w := &prover{q: q, m: m, c: c, nodes: nodesProof, excess: excess}
+			w := &prover{q: q, m: m, c: c, nodes: q.leaves, excess: excess}
 			use[id] = int32(len(c.Proofs))
 			if prices != nil {
 				c.Proofs = append(c.Proofs, w.given(prices, shrink))

@@ -20,6 +20,7 @@ type part struct {
 	scale    []float64
 	money    float64
 	work     int       // numbers touched so far
+	leaves   int       // that a proof may have
 	below    []float64 // the worth of groups in the tier below L2, once that was climbed
 }
 

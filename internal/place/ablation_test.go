@@ -64,10 +64,11 @@ func crowds() []crowd {
 	add("60 large pods", workload.LargePods(60, 60))
 	add("250 large pods", workload.LargePods(250, 250))
 	add("1,000 pods of some shapes", workload.Shapes(1_000, 1))
+	add("2,000 pods of some shapes", workload.Shapes(2_000, 1))
 	add("1,000 pods with ties", workload.Topology(1_000, 1))
 	for seed := range uint64(200) {
 		out = append(out, crowd{fmt.Sprintf("small world %d", seed), worldgen.Small(seed)})
 	}
-	teams := workload.Teams(workload.Families(), workload.Shapes(500, 1), 10)
-	return append(out, crowd{"500 pods of ten teams", teams})
+	teams := workload.Teams(workload.Families(), workload.Shapes(1_000, 1), 20)
+	return append(out, crowd{"1,000 pods of twenty teams", teams})
 }

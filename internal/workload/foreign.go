@@ -7,7 +7,11 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-const gpu = "nvidia.com/gpu"
+// GPU is the resource that accelerators are asked for as, GPUModel the label that names their model.
+const (
+	GPU      = "nvidia.com/gpu"
+	GPUModel = "karpenter.azure.com/sku-gpu-name"
+)
 
 // Kind is pods of one kind of user.
 type Kind struct {
@@ -106,7 +110,7 @@ func (m *maker) gpuPod() model.Pod {
 	count := pick[int64](m.r, 1, 1, 1, 1, 2, 2, 4)
 	cpu := float64(count) * (2 + m.r.Float64()*9)
 	memory := float64(count) * (8 + m.r.Float64()*60)
-	return model.Pod{Requests: model.Resources{CPU: step(cpu*1000, 500), Memory: step(memory, 1) * gib, Extended: map[string]int64{gpu: count}}}
+	return model.Pod{Requests: model.Resources{CPU: step(cpu*1000, 500), Memory: step(memory, 1) * gib, Extended: map[string]int64{GPU: count}}}
 }
 
 // GPUs returns n waiting pods of which half want accelerators, of whatever model.
@@ -127,7 +131,7 @@ func GPUModels(n int, seed uint64) []model.Pod {
 	m := newMaker(seed)
 	for len(m.pods) < n {
 		p := m.gpuPod()
-		p.Affinity = []model.Term{{{Key: "karpenter.azure.com/sku-gpu-name", Op: model.In, Values: pick(m.r, []string{"T4"}, []string{"A10", "T4"}, []string{"A100"}, []string{"A100", "H100"}, []string{"H100"})}}}
+		p.Affinity = []model.Term{{{Key: GPUModel, Op: model.In, Values: pick(m.r, []string{"T4"}, []string{"A10", "T4"}, []string{"A100"}, []string{"A100", "H100"}, []string{"H100"})}}}
 		if m.r.IntN(4) == 0 {
 			p = model.Pod{Requests: m.shape()}
 		}

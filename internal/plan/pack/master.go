@@ -16,7 +16,6 @@ type master struct {
 	inv   []float64 // n × n
 	x     []float64 // per row
 	worth []float64 // per item: its price
-	sell  []float64 // per row: what one more than is needed is sold for
 	width []float64 // per row: see box
 	dir   []float64
 	alone []float64 // per row: the least that one costs where a bin has nothing else
@@ -83,7 +82,7 @@ func (p *packer) newMaster(left []int) *master {
 	}
 	p.steps -= len(p.pool)
 	m.n = len(m.items)
-	m.x, m.dir, m.sell, m.basis = make([]float64, m.n), make([]float64, m.n), make([]float64, m.n), make([]int, m.n)
+	m.x, m.dir, m.basis = make([]float64, m.n), make([]float64, m.n), make([]int, m.n)
 	m.inv = make([]float64, m.n*m.n)
 	m.reset(left)
 	return m
@@ -109,10 +108,10 @@ func (m *master) reset(left []int) {
 	m.reprice()
 }
 
-// price is what one of a column costs, or, for -1-i, one more than is needed of the item in row i.
+// price is what one of a column costs; more than is needed costs nothing.
 func (m *master) price(b int) float64 {
 	if b < 0 {
-		return -m.sell[-1-b]
+		return 0
 	}
 	return m.cols[b].price
 }
@@ -154,7 +153,7 @@ func (m *master) solve() {
 		m.p.steps -= len(m.cols) / 8
 		found := most > 1e-7
 		for i, g := range m.items {
-			if v := (m.sell[i] - m.worth[g]) / m.cols[i].price; v > most {
+			if v := -m.worth[g] / m.cols[i].price; v > most {
 				in, most, found = -1-i, v, true
 			}
 		}
@@ -206,7 +205,7 @@ func (m *master) direct(in int) {
 // reduced is what one more of a column costs beyond what it gives.
 func (m *master) reduced(in int) float64 {
 	if in < 0 {
-		return m.worth[m.items[-1-in]] - m.sell[-1-in]
+		return m.worth[m.items[-1-in]]
 	}
 	return m.cols[in].price - m.p.sum(m.cols[in].loads, m.worth)
 }

@@ -122,7 +122,7 @@ type bin struct {
 const (
 	firstStage = 1_000_000
 	relaxShare = 40
-	diveShare  = 20
+	diveShare  = 100
 	againShare = 20 // once for what the dive found, and once for the best
 	// patient: after so many stages in a row that changed nothing, the answer is left as it is.
 	patient = 2
@@ -156,7 +156,7 @@ func Pack(in Input) Packing {
 				break
 			}
 		}
-		if idle++; out.Price != price || p.bound > bound*(1+slow) {
+		if idle++; out.Price != price || p.bound > bound*(1+slow) || missing(next.Left) > 0 {
 			idle = 0
 		}
 	}

@@ -10,14 +10,20 @@ const (
 	maxRounds  = 400   // of one stage
 	nodesFirst = 50    // of branch and bound per bin
 	nodesLast  = 25600 // and where that finds nothing, though there may be something
-	smooth     = 0.3   // how far prices stay near the best ones known, so that they do not jump about
-	moreLoads  = 8     // loads taken from one bin in one round, of other items each
+	// Prices stay near the best ones known, so that they do not jump about (Wentges smoothing): less where these did not get
+	// better for some rounds.
+	smooth    = 0.7
+	stuck     = 3
+	moreLoads = 8 // loads taken from one bin in one round, of other items each
 	// The program is left as it is for now when so many rounds made it cheaper by less than a part.
 	patience = 20
 	slow     = 5e-4
-	// Single items are bought and sold at prices that differ by so much from the best ones known; where that is used, by so many times more.
-	firstBox = 0.3
+	// Single items are sold for so many times the best prices known; where that is used, for so many times more. While it
+	// is, the program is only solved to a part: its prices are not the last.
+	firstBox = 4
 	widening = 3
+	loose    = 0.03
+	least    = 0.01 // a price known is no less than this part of what one costs alone
 	// pools are so many patterns at most.
 	maxPool = 4000
 )
@@ -39,49 +45,63 @@ func (p *packer) relax() *master {
 	return m
 }
 
-// settle goes on solving the program, with single items bought and sold at prices a little above and below the best known: so, prices stay near
-// good ones. Where nobody buys or sells, they are right; where somebody does, the box is widened.
+// settle goes on solving the program, with single items for sale at some times the best prices known: so, prices do not go far beyond these.
+// Where nobody buys any, they are right; where somebody does, the box is widened.
 func (m *master) settle() {
 	p, near := m.p, smooth
 	ask := make([]float64, len(m.worth))
-	least, above, last := math.Inf(1), p.bound, 0
+	best, above, last, moved := math.Inf(1), p.bound, 0, 0
 	for round := range maxRounds {
 		m.solve()
 		if p.steps < 0 {
 			return
 		}
 		value := m.value()
-		if value < least*(1-slow) || p.bound > above*(1+slow) {
-			least, above, last = value, p.bound, round
+		if value < best*(1-slow) || p.bound > above*(1+slow) {
+			best, above, last = value, p.bound, round
 		}
 		if round > last+patience {
 			return
 		}
-		fresh, tight := 0, value <= p.bound*(1+2*p.fine)
+		fresh, tight := 0, value <= p.bound*(1+2*p.fine) || value <= p.bound*(1+loose) && m.boxed()
 		if !tight {
 			for g := range ask {
 				ask[g] = max(0, near*p.worth[g]+(1-near)*m.worth[g])
 			}
-			fresh = m.round(ask)
+			was := p.bound
+			if fresh = m.round(ask); p.bound > was {
+				moved = round
+			}
 		}
 		switch {
 		case fresh > 0:
-			near = smooth
+			if near = smooth; round > moved+stuck {
+				near = smooth / 2
+			}
 		case near > 0 && !tight:
 			near = 0
 		case m.widen():
-			near, least, last = smooth, math.Inf(1), round
+			near, best, last = smooth, math.Inf(1), round
 		default:
 			return
 		}
 	}
 }
 
-// box sets what single items are bought and sold for.
+// boxed reports whether single items are bought.
+func (m *master) boxed() bool {
+	for row, c := range m.basis {
+		if c >= 0 && c < m.n && m.x[row] > 1e-7 {
+			return true
+		}
+	}
+	return false
+}
+
+// box sets what single items cost.
 func (m *master) box() {
 	for i, g := range m.items {
-		m.cols[i].price = max(m.p.worth[g]*(1+m.width[i]), tiny*m.alone[i])
-		m.sell[i] = m.p.worth[g] * (1 - m.width[i])
+		m.cols[i].price = max(m.p.worth[g], least*m.alone[i]) * m.width[i]
 	}
 	m.reprice()
 }
@@ -90,11 +110,8 @@ func (m *master) box() {
 func (m *master) widen() bool {
 	any := false
 	for i, g := range m.items {
-		w, dearest := m.worth[g], 2*m.alone[i]
-		if w > m.cols[i].price*(1-tiny) && m.cols[i].price < dearest || w < m.sell[i]*(1+tiny) && m.sell[i] > 0 {
-			if m.width[i] *= widening; m.width[i] > 1 {
-				m.width[i] = max(1, dearest/max(m.p.worth[g], tiny*dearest))
-			}
+		if m.worth[g] > m.cols[i].price*(1-tiny) && m.cols[i].price < 2*m.alone[i] {
+			m.width[i] *= widening
 			any = true
 		}
 	}
