@@ -211,15 +211,17 @@ func (s *picture) undo(members []*candidate, r Record, why model.Why, detail str
 	}
 }
 
+// workEach bounds the work of one what-if, in the steps of place.Input.Limit.
+const workEach = 200_000
+
 // whatIf is the picture, with waiting pods on what they fit on, and nobody to go to nodes that leave
 // or have drifted.
 func (s *picture) whatIf() *place.WhatIf {
 	if s.ifs != nil {
 		return s.ifs
 	}
-	s.ifs = place.NewWhatIf(
-		place.Input{World: s.World, Pods: place.Waiting(s.World), MinValues: s.MinValues},
-	)
+	s.ifs = place.NewWhatIf(place.Input{World: s.World, Pods: place.Waiting(s.World),
+		MinValues: s.MinValues, Limit: workEach})
 	for _, f := range s.ifs.Awaited() {
 		s.receiving[f.Node] = true
 	}

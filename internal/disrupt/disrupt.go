@@ -73,8 +73,9 @@ type Move struct {
 	Record Record
 	// Buy are the machines to buy before, one for each of Record.Replacements.
 	Buy []place.NewClaim
-	// Pods is how many pods need another place.
+	// Pods is how many pods need another place; Fits are those that fit on what is there.
 	Pods int
+	Fits []place.Nomination
 }
 
 // Undo is a move to take back: records and marks go, and so do replacements that nobody uses.

@@ -105,7 +105,7 @@ func (s *picture) movable(x *candidate) reason {
 
 // begin decides on a move.
 func (s *picture) begin(why model.Why, members []*candidate, a place.Answer, buy []place.NewClaim) {
-	m := Move{Why: why, Buy: buy, Record: Record{Why: why, Since: s.Now}}
+	m := Move{Why: why, Buy: buy, Fits: a.Fits, Record: Record{Why: why, Since: s.Now}}
 	for _, x := range members {
 		m.Claims, m.Nodes = append(m.Claims, x.claim.Name), append(m.Nodes, x.node.Name)
 		m.Saves, m.Pods = m.Saves+x.price, m.Pods+x.there.Tenants

@@ -52,8 +52,12 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 		if r.why == "" {
 			r = s.save(x, &scores)
 		}
-		if r.why != "" {
-			s.keep(x, r.why, r.detail, r.after)
+		x.why, x.detail, x.after = r.why, r.detail, r.after
+	}
+	s.together(able)
+	for _, x := range able {
+		if !s.done[x.claim.Name] {
+			s.keep(x, x.why, x.detail, x.after)
 		}
 	}
 	return others

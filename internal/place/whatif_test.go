@@ -342,3 +342,9 @@ pod w cpu=2
 		t.Errorf("a closed node: %+v", a)
 	}
 }
+
+func TestWhatIfsLeaveOutAMechanismThatThereIs(t *testing.T) {
+	if !slices.Contains(place.Mechanisms(), "column generation") {
+		t.Errorf("there are %v", place.Mechanisms())
+	}
+}
