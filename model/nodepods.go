@@ -27,17 +27,20 @@ func newOnNodes(nodes []Node, on *shards[NodePods]) onNodes {
 	return out
 }
 
-// next is the list after pods on these nodes changed. O(chunks + names × chunk).
-func (o onNodes) next(names []string, at map[string]int32, on *shards[NodePods]) onNodes {
+// next is the list after pods on these nodes changed. O(chunks + names + changed chunks).
+func (o onNodes) next(names []string, number map[string]int32, on *shards[NodePods]) onNodes {
 	out := slices.Clone(o)
 	for _, name := range names {
-		i, ok := at[name]
+		i, ok := number[name]
 		if !ok {
 			continue // pods may name a node that is not there (yet)
 		}
-		c := *out[i/nodesPerChunk]
-		c[i%nodesPerChunk] = on.find(name)
-		out[i/nodesPerChunk] = &c
+		at := i / nodesPerChunk
+		if out[at] == o[at] { // not ours yet
+			c := *o[at]
+			out[at] = &c
+		}
+		out[at][i%nodesPerChunk] = on.find(name)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ package world
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -250,8 +251,12 @@ func (w *World) Snapshot() model.World {
 	w.settleLimits()
 	w.settlePromises()
 	volumes := len(w.volumes.settle()) > 0
+	told := len(w.assumed) == 0 && !w.assumedAnew && onlyPodEvents(w.claims.settle())
 	pools, nodes, claims := w.pools.list(), w.nodes.list(), w.claimsWithAssumed()
 	edits := w.pods.settle()
+	if told {
+		w.index = w.index.Retold(claims)
+	}
 	w.index = w.index.Next(nodes, claims, together(edits, w.reserve()))
 	if len(w.reserved) == 0 {
 		w.pods.rows = w.index.All() // the same, and once in memory
@@ -287,6 +292,22 @@ func (w *World) expireAssumptions(now time.Time) {
 			w.fresh = false
 		}
 	}
+}
+
+// onlyPodEvents reports whether claims changed, and in nothing but the time at which a pod last came to their nodes or left. Of a busy cluster that is
+// told many times a second.
+func onlyPodEvents(edits []model.Edit[model.Claim]) bool {
+	for _, e := range edits {
+		if e.Old == nil || e.New == nil {
+			return false
+		}
+		was := *e.Old
+		was.LastPodEvent = e.New.LastPodEvent
+		if !reflect.DeepEqual(was, *e.New) {
+			return false
+		}
+	}
+	return len(edits) > 0
 }
 
 // claimsWithAssumed lists the claims; an assumption stands in for an older claim of the same name.
