@@ -51,7 +51,7 @@ func (c *disruptor) pass(ctx context.Context) time.Duration {
 		}
 		due = judgeEvery
 	}
-	c.Observe.Kept(d.Kept)
+	c.Observe.Kept(d.Kept, now)
 	next := sooner(d.After, due)
 	for _, m := range d.Moves {
 		next = sooner(next, c.carryOut(ctx, m))

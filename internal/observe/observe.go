@@ -37,6 +37,9 @@ type Recorder struct {
 	mu   sync.Mutex
 	last [4]int            // what the last plan that was logged came to
 	told map[string]string // by what it is about, what was logged last; see onChange
+
+	// kept is what was said last of nodes that stay, by claim. Only the loop of disruption uses it.
+	kept map[string]keptSaid
 }
 
 // New makes a recorder. All three are required.
@@ -243,8 +246,14 @@ func (r *Recorder) NodeDrained(n model.Node) {
 	r.log.Info("drained node", "Node", n.Name)
 }
 
-// Kept tells people which nodes stay although they could be wanted gone. Only what a person would ask about is said.
-func (r *Recorder) Kept(kept []disrupt.Kept) {
+// again is when what keeps a node is said once more although it is the same: events are kept for about so long.
+const again = 50 * time.Minute
+
+// Kept tells people which nodes stay although they could be wanted gone. Only what a person would ask about is said, when it changes and about every
+// hour: at rest nothing is written for it.
+func (r *Recorder) Kept(kept []disrupt.Kept, now time.Time) {
+	said := make(map[string]keptSaid, len(kept))
+	defer func() { r.kept = said }()
 	for _, k := range kept {
 		reason := ""
 		switch k.Why {
@@ -252,11 +261,26 @@ func (r *Recorder) Kept(kept []disrupt.Kept) {
 			reason = "DisruptionBlocked"
 		case model.WhyNoHome, model.WhyNoCheaperHome, model.WhySavingTooSmall, model.WhyConsolidateNever:
 			reason = "Unconsolidatable"
-		default:
+		default: // nobody asks, or nobody looked
+			if last, ok := r.kept[k.Claim]; ok {
+				said[k.Claim] = last
+			}
 			continue
 		}
+		last := r.kept[k.Claim]
+		if last.why == k.Why && now.Sub(last.at) < again {
+			said[k.Claim] = last
+			continue
+		}
+		said[k.Claim] = keptSaid{k.Why, now}
 		r.sayOfBoth(k.Claim, k.Node, reason, orWord(k.Detail, string(k.Why)))
 	}
+}
+
+// keptSaid is why a node stays, and when it was said.
+type keptSaid struct {
+	why model.Why
+	at  time.Time
 }
 
 // sayOfBoth says something about a claim and its node, so that whoever describes one of them reads it.
