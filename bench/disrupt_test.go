@@ -11,6 +11,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/bound"
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -98,7 +99,7 @@ func bought(w model.World, b place.NewClaim, name string) (model.Node, model.Cla
 	maps.Copy(n.Labels, map[string]string{model.LabelHostname: n.Name, model.LabelPool: b.Pool, model.LabelZone: key.Zone,
 		model.LabelCapacityType: key.CapacityType, model.LabelRegistered: "true", model.LabelInitialized: "true",
 		"karpenter.azure.com/aksnodeclass": b.Class.Name})
-	c := place.Claim(b, pool, w.Classes[0], name)
+	c := offer.Claim(b, pool, w.Classes[0], name)
 	c.Annotations, c.NodeName, c.ProviderID, c.Capacity, c.Allocatable = nil, n.Name, n.ProviderID, n.Capacity, n.Allocatable
 	maps.Copy(c.Labels, n.Labels)
 	c.Conditions = initialized()

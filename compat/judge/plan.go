@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -84,7 +85,7 @@ func purchased(w model.World, b place.NewClaim, name string, option int) (model.
 	if at < 0 {
 		return model.Node{}, fmt.Errorf("purchase of %s: no such offering", key)
 	}
-	return Machine(place.Claim(b, pool, class, name), t, t.Offerings[at], name), nil
+	return Machine(offer.Claim(b, pool, class, name), t, t.Offerings[at], name), nil
 }
 
 // Claimed returns the machine that a claim in flight becomes, under the given name: the first offering that it may be.

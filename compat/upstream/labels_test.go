@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/internal/static"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
@@ -32,7 +33,7 @@ func TestLabelsOfPoolsAreSetWhereUpstreamSetsThem(t *testing.T) {
 			if len(buy) != 1 {
 				t.Fatalf("%s%s: bought %v", said, replicas, buy)
 			}
-			ours, have := place.Claim(buy[0], w.Pools[0], w.Classes[0], "a").Labels["example.com/tier"]
+			ours, have := offer.Claim(buy[0], w.Pools[0], w.Classes[0], "a").Labels["example.com/tier"]
 			template := scheduling.NewNodeClaimTemplate(nodePool(w.Pools[0]))
 			template.IsStaticNodeClaim = true // the sizes to choose from are not asked about
 			theirs, want := template.ToNodeClaim().Labels["example.com/tier"]

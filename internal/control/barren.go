@@ -2,6 +2,7 @@ package control
 
 import (
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -36,7 +37,7 @@ func (b *barren) of(w model.World, choice place.MinValues) map[string]string {
 		known[p.Name] = v
 	}
 	for class, pools := range fresh {
-		for i, r := range place.Barren(w.Catalogs[class], pools, choice) {
+		for i, r := range problem.Barren(w.Catalogs[class], pools, choice) {
 			v := known[pools[i].Name]
 			v.why = r.Detail
 			known[pools[i].Name] = v

@@ -14,6 +14,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -210,7 +211,7 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 	order := market.Request{Order: cloud.Order{Claim: claim.Name, ClaimUID: claim.UID, Pool: claim.Pool, Class: *v.Class,
 		Taints: lifecycle.NodeTaints(claim)}}
 	options, refusal := place.OptionsOrWhy(claim, cat)
-	options = place.Turned(options, claim)
+	options = offer.Turned(options, claim)
 	if len(options) == 0 {
 		return c.launchFailed(ctx, claim, cloud.Errorf(cloud.NoCapacity, "no offering is left: %s: %s", refusal.Why, refusal.Detail))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/drain"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -142,7 +143,7 @@ func (c *Controller) begin(ctx context.Context, m disrupt.Move) error {
 		if !ok {
 			return nil
 		}
-		made, err := c.Store.CreateClaim(ctx, place.Claim(b, pool, class, m.Record.Replacements[i]))
+		made, err := c.Store.CreateClaim(ctx, offer.Claim(b, pool, class, m.Record.Replacements[i]))
 		if kube.CodeOf(err) == kube.Exists {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -93,7 +94,7 @@ func (b *behind) next(w model.World) (pods []model.Pod, of part) {
 	if len(b.parts) == 0 {
 		return nil, part{}
 	}
-	planned := place.Planned(&w, place.Staying)
+	planned := planned.All(&w, planned.Staying)
 	waiting := place.Waiting(w)
 	some := func(of part) bool {
 		return slices.ContainsFunc(waiting, func(x model.Pod) bool { return of.pods[x.UID] })

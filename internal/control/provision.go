@@ -14,6 +14,8 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/nomination"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -250,12 +252,12 @@ func orders(w model.World, plan place.Plan) []order {
 		if !ok {
 			continue
 		}
-		name := place.ClaimName(b, i, 0)
+		name := offer.ClaimName(b, i, 0)
 		for attempt := 1; taken[name] && attempt <= len(w.Claims); attempt++ {
-			name = place.ClaimName(b, i, attempt)
+			name = offer.ClaimName(b, i, attempt)
 		}
 		taken[name] = true
-		out = append(out, order{place.Claim(b, pool, class, name), b})
+		out = append(out, order{offer.Claim(b, pool, class, name), b})
 	}
 	return out
 }
@@ -293,7 +295,7 @@ func (p *provisioner) move(ctx context.Context, w model.World, plan place.Plan) 
 			continue
 		}
 		g.Go(p.shielded("provision", func() error {
-			patch := kube.ClaimPatch{UID: c.UID, Annotations: map[string]string{place.AnnotationPods: list}}
+			patch := kube.ClaimPatch{UID: c.UID, Annotations: map[string]string{planned.Annotation: list}}
 			if err := p.patchClaim(ctx, c.Name, patch); err != nil {
 				p.Log.Error(err, "could not write down which pods go to a claim now; will plan again", "NodeClaim", c.Name)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/static"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -66,7 +67,7 @@ func (c *Controller) fill(ctx context.Context, name string) error {
 		c.Mark(PointPlanned)
 	}
 	for _, x := range d.Create {
-		made, err := c.Store.CreateClaim(ctx, place.Claim(x.Purchase, pool, class, x.Name))
+		made, err := c.Store.CreateClaim(ctx, offer.Claim(x.Purchase, pool, class, x.Name))
 		if kube.CodeOf(err) == kube.Exists {
 			continue // written by whoever decided before us
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/budget"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -114,9 +115,9 @@ func (s *picture) begin(why model.Why, members []*candidate, a place.Answer, buy
 	}
 	for i, b := range buy {
 		m.Saves -= b.Options[0].Price
-		name := place.ClaimName(b, i, 0)
+		name := offer.ClaimName(b, i, 0)
 		for attempt := 1; s.names[name]; attempt++ { // at most one name per claim that there is is taken
-			name = place.ClaimName(b, i, attempt)
+			name = offer.ClaimName(b, i, attempt)
 		}
 		s.names[name] = true
 		m.Record.Replacements = append(m.Record.Replacements, name)

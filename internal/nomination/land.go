@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -138,7 +138,7 @@ func survey(w *model.World) []*site {
 	}
 	var claims []*model.Claim
 	for i := range w.Claims {
-		if c := &w.Claims[i]; !c.Deleting() && c.Annotations[place.AnnotationPods] != "" {
+		if c := &w.Claims[i]; !c.Deleting() && c.Annotations[planned.Annotation] != "" {
 			claims = append(claims, c)
 		}
 	}
@@ -163,7 +163,7 @@ func survey(w *model.World) []*site {
 // take lists the pods planned for the claim that still wait, and takes them out of idle.
 func take(idle map[model.PodKey]*model.Pod, c *model.Claim) []*model.Pod {
 	var out []*model.Pod
-	for _, key := range place.PlannedPods(*c) {
+	for _, key := range planned.Pods(*c) {
 		if p := idle[key]; p != nil {
 			delete(idle, key)
 			out = append(out, p)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -16,8 +16,8 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 // scene is two machines of one plan, a in zone 1 and b in zone 2, each with its node there and ready but for our taint. Pods p-1 and
 // p-2 are planned for a, p-3 for b.
 func scene() model.World {
-	claim := func(name, planned string) model.Claim {
-		return model.Claim{Name: name, ProviderID: "vm/" + name, Created: start, Annotations: map[string]string{place.AnnotationPods: planned}}
+	claim := func(name, pods string) model.Claim {
+		return model.Claim{Name: name, ProviderID: "vm/" + name, Created: start, Annotations: map[string]string{planned.Annotation: pods}}
 	}
 	node := func(name, zone string, cpu int64) model.Node {
 		return model.Node{Name: "n" + name, ProviderID: "vm/" + name, Created: start, Ready: model.True, Allocatable: model.Resources{CPU: cpu},
@@ -109,8 +109,8 @@ func TestLandings(t *testing.T) {
 				}
 				w.Pods[0].Node = "" // a stranger that waits for a third machine
 				w.Pods[0].Unschedulable = true
-				w.Claims[0].Annotations[place.AnnotationPods] = "d/p-2"
-				w.Claims = append(w.Claims, model.Claim{Name: "c", Conditions: w.Claims[0].Conditions, Annotations: map[string]string{place.AnnotationPods: "d/p-1"}})
+				w.Claims[0].Annotations[planned.Annotation] = "d/p-2"
+				w.Claims = append(w.Claims, model.Claim{Name: "c", Conditions: w.Claims[0].Conditions, Annotations: map[string]string{planned.Annotation: "d/p-1"}})
 			}, 0, "b hold 0s tell "},
 		"of nodes that are open, pods of one spread that would keep each other out are told one by one": {
 			func(w *model.World) { spread(w, 0, 1, 2); register(w, 0, 0); register(w, 1, 1) }, 0, "a hold 0s tell p-1\nb hold 0s tell p-3"},
@@ -147,7 +147,7 @@ func TestLandings(t *testing.T) {
 		"a pod planned for twice belongs to the newer claim": {
 			func(w *model.World) {
 				w.Claims[1].Created = start.Add(time.Second)
-				w.Claims[1].Annotations[place.AnnotationPods] = "d/p-1,d/p-3"
+				w.Claims[1].Annotations[planned.Annotation] = "d/p-1,d/p-3"
 			}, 0, "a hold 0s tell p-2\nb hold 0s tell p-1 p-3"},
 	} {
 		t.Run(name, func(t *testing.T) {

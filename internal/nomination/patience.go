@@ -4,7 +4,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -166,7 +166,7 @@ func standing(w *model.World, all bool) (told []*model.Pod, waits map[string]boo
 	if len(told) == 0 {
 		return nil, waits
 	}
-	ours := place.Planned(w, anyClaim)
+	ours := planned.All(w, anyClaim)
 	n := 0
 	for _, p := range told {
 		if ours[p.Key()] {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -34,7 +34,7 @@ type Settling struct {
 // Look returns those of the pods that need not be bought for yet: some claim was made for them already, and pods of claims were bound, or nodes of
 // claims opened, less than settleQuiet ago. It also says how long until it is worth looking again (0 = when something changes). O(pods).
 func (s *Settling) Look(w model.World, buying []model.PodKey, now time.Time) (wait map[model.PodKey]bool, next time.Duration) {
-	ours := place.Planned(&w, func(c *model.Claim) bool { return landing(c, now) })
+	ours := planned.All(&w, func(c *model.Claim) bool { return landing(c, now) })
 	uids := map[model.PodKey]string{}
 	for p := range w.Indexed().Index.Unbound().All() {
 		if !p.Virtual && ours[p.Key()] {
@@ -81,7 +81,7 @@ func landing(c *model.Claim, now time.Time) bool {
 func stir(w *model.World, waiting map[model.PodKey]string) uint64 {
 	names := slices.Collect(maps.Values(waiting))
 	for i := range w.Claims {
-		if c := &w.Claims[i]; !c.Deleting() && c.Is(model.Registered) && len(place.PlannedPods(*c)) > 0 {
+		if c := &w.Claims[i]; !c.Deleting() && c.Is(model.Registered) && len(planned.Pods(*c)) > 0 {
 			names = append(names, "\x00"+c.UID)
 		}
 	}

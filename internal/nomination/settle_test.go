@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -67,7 +67,7 @@ func TestWhatLandedLongAgoKeepsNobodyWaiting(t *testing.T) {
 	if waitsFor(t, &Settling{}, w, 0) {
 		t.Error("a pod waits for a place on a machine that is on its way out")
 	}
-	w.Claims[0].Annotations = map[string]string{place.AnnotationPods: ""}
+	w.Claims[0].Annotations = map[string]string{planned.Annotation: ""}
 	if waitsFor(t, &Settling{}, w, 0) {
 		t.Error("a pod waits although nothing was bought for it")
 	}

@@ -3,6 +3,12 @@ package place
 import (
 	"cmp"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/alike"
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/explain"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
+	"github.com/karpenter-aks/karpenter/internal/plan/topology"
+	"github.com/karpenter-aks/karpenter/internal/plan/verify"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -10,14 +16,14 @@ import (
 // weight compete on price. With no pods given it places every waiting pod and, so that their places exist before they
 // need them, the pods of nodes that are leaving. Cost: about O(pods log pods + running pods + pools × offerings × node constraints + search), the
 // search bounded by Input.Limit.
-func Decide(in Input) Plan {
+func Decide(in Input) answer.Plan {
 	in.World = in.World.Indexed()
 	list := pointers(in.Pods)
 	if len(list) == 0 {
-		list = waiting(&in.World)
+		list = alike.Waiting(&in.World)
 	}
 	if len(list) == 0 {
-		return Plan{}
+		return answer.Plan{}
 	}
 	if in.spent == nil {
 		in.spent = new(int)
@@ -26,14 +32,14 @@ func Decide(in Input) Plan {
 }
 
 // decide decides about the pods, with and without their preferences.
-func decide(in Input, list []*model.Pod) Plan {
-	plain := search(in, list, false, choices{})
+func decide(in Input, list []*model.Pod) answer.Plan {
+	plain := search(in, list, false, problem.Choices{})
 	if in.Preferences == Ignore || !anyPrefers(in.World, list) || in.exhausted() || plain.accepted() {
 		return plain.steered()
 	}
 	in.Accept = 0
-	known := plain.choices.clone()
-	known.caps = nil // with preferences granted others find other places
+	known := plain.Choices.Clone()
+	known.Caps = nil // with preferences granted others find other places
 	if d := search(in, list, true, known); d.worthIt(plain) {
 		return d.tell(plain, "preferences are granted").steered()
 	}
@@ -43,39 +49,39 @@ func decide(in Input, list []*model.Pod) Plan {
 // decision is one run of Decide.
 type decision struct {
 	in Input
-	verifier
+	verify.Verifier
 }
 
 // newDecision is a decision that is yet to be made.
-func newDecision(in Input, granted bool, with choices) *decision {
+func newDecision(in Input, granted bool, with problem.Choices) *decision {
 	d := &decision{in: in}
-	d.world, d.minValues, d.choices, d.granted, d.without = in.World, in.MinValues, with, granted, in.Without
-	d.steps, d.allowed, d.most = in.limit(), in.limit(), cmp.Or(in.MaxOptions, DefaultMaxOptions)
+	d.World, d.MinValues, d.Choices, d.Granted, d.Without = in.World, in.MinValues, with, granted, in.Without
+	d.Steps, d.Allowed, d.Most = in.limit(), in.limit(), cmp.Or(in.MaxOptions, DefaultMaxOptions)
 	return d
 }
 
 // run makes one attempt.
 func (d *decision) run(pods []*model.Pod) {
 	d.arrange(pods)
-	d.undo = &undo{d: &d.problem, light: true}
-	d.seatAll()
-	d.buying = d.purchaseGroups()
-	d.buy()
-	d.allowed = d.work + d.in.limit() // for proving
-	d.stuck = d.prove()
-	d.retract()
-	d.countTwice()
+	d.Journal = &topology.Journal{Problem: &d.Problem, Light: true}
+	d.SeatAll()
+	d.Buying = d.PurchaseGroups()
+	d.Buy()
+	d.Allowed = d.Work + d.in.limit() // for proving
+	d.Stuck = d.Prove()
+	d.Retract()
+	d.CountTwice()
 	if d.in.spent != nil {
-		*d.in.spent += d.work + d.in.limit() - d.steps + d.setup()
+		*d.in.spent += d.Work + d.in.limit() - d.Steps + d.Setup()
 	}
-	d.allowed = unlimited // to explain is no search
-	explainer{&d.verifier}.explain()
-	d.plan.BudgetExceeded = d.exceeded
+	d.Allowed = problem.Unlimited // to explain is no search
+	explain.Explainer{Verifier: &d.Verifier}.Explain()
+	d.Plan.BudgetExceeded = d.Exceeded
 }
 
 // arrange turns pods into classes, and the world into existing nodes, pools and counts.
 func (d *decision) arrange(pods []*model.Pod) {
-	classes := d.build(pods)
-	d.takeStock()
-	d.arrangeSeats(d.bind(classes))
+	classes := d.Build(pods)
+	d.TakeStock()
+	d.ArrangeSeats(d.Tie(classes))
 }

@@ -1,6 +1,12 @@
 package place
 
-import "github.com/karpenter-aks/karpenter/model"
+import (
+	"github.com/karpenter-aks/karpenter/internal/plan/alike"
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/explain"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/model"
+)
 
 // Expected names the nodes on which pods are about to land: pods that wait and fit there, and pods that kube-scheduler has
 // not looked at yet. Such a node is not empty in any sense that matters, although no pod is bound to it. It is worked out
@@ -27,9 +33,29 @@ func Expected(w model.World) map[string]bool {
 }
 
 // OptionsOrWhy is offer.Options that also says, when there are none, which constraint took the last offering away.
-func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]Option, Refusal) {
-	if out := Options(claim, cat); len(out) > 0 {
-		return out, Refusal{}
+func OptionsOrWhy(claim model.Claim, cat model.Catalog) ([]answer.Option, answer.Refusal) {
+	if out := offer.Options(claim, cat); len(out) > 0 {
+		return out, answer.Refusal{}
 	}
-	return nil, NoOptions(claim, cat)
+	return nil, explain.NoOptions(claim, cat)
+}
+
+// Waiting lists the pods that need a place: those that wait for a node we could buy, those that will (see siblings), and those whose node is leaving.
+// The latter are left out while nothing may move them (do-not-disrupt, or a disruption budget that allows nobody to
+// go): a machine bought for them would stand empty, be removed, and be bought again.
+func Waiting(w model.World) []model.Pod {
+	var out []model.Pod
+	w = w.Indexed()
+	for _, p := range alike.Waiting(&w) {
+		out = append(out, *p)
+	}
+	return out
+}
+
+func pointers(list []model.Pod) []*model.Pod {
+	out := make([]*model.Pod, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
 }

@@ -1,20 +1,25 @@
 package place
 
+import (
+	"github.com/karpenter-aks/karpenter/internal/plan/assign"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
+)
+
 // invite is a repair: pods were left over that look for others, who were seated where these cannot come: too large,
 // another zone, a taint. In the next decision they are guests: whoever they look for is seated where they can come too.
-func invite(d *decision, next *choices) string {
+func invite(d *decision, next *problem.Choices) string {
 	var who []string
-	for _, g := range d.classes {
-		if g.why != "" || g.unseated() == 0 || len(g.near.terms) == 0 || d.alone[g.key] {
+	for _, g := range d.Classes {
+		if g.Why != "" || g.Unseated() == 0 || len(g.Near.Terms) == 0 || d.Alone[g.Key] {
 			continue
 		}
-		leaders := d.leaders(g)
+		leaders := d.Leaders(g)
 		for _, o := range leaders {
-			remember(&next.alone, g.key, true)
+			problem.Remember(&next.Alone, g.Key, true)
 			d.expect(o, next)
 		}
 		if len(leaders) > 0 {
-			who = append(who, g.name())
+			who = append(who, g.Name())
 		}
 	}
 	return listed(who)
@@ -22,12 +27,12 @@ func invite(d *decision, next *choices) string {
 
 // expect has those come as guests, too, that are looked for by guests and look for others themselves: only together can
 // they go where all can.
-func (d *decision) expect(g *seatClass, next *choices) {
-	if len(g.near.terms) == 0 || next.alone[g.key] {
+func (d *decision) expect(g *assign.Class, next *problem.Choices) {
+	if len(g.Near.Terms) == 0 || next.Alone[g.Key] {
 		return
 	}
-	for _, o := range d.leaders(g) {
-		remember(&next.alone, g.key, true)
+	for _, o := range d.Leaders(g) {
+		problem.Remember(&next.Alone, g.Key, true)
 		d.expect(o, next)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // Moves returns what AnnotationPods should say on claims from now on, by claim: pods that were planned for one claim and go to another, because
 // kube-scheduler gave their room to others, are listed there. Claims about which nothing changes are not in it. O(pods).
-func Moves(w model.World, p Plan) map[string]string {
+func Moves(w model.World, p answer.Plan) map[string]string {
 	lists, at := map[string][]model.PodKey{}, map[model.PodKey]string{}
 	claimOf := map[string]string{} // by node
 	byProvider := map[string]string{}
@@ -18,7 +20,7 @@ func Moves(w model.World, p Plan) map[string]string {
 		if c.Deleting() {
 			continue
 		}
-		lists[c.Name] = PlannedPods(c)
+		lists[c.Name] = planned.Pods(c)
 		if c.ProviderID != "" {
 			byProvider[c.ProviderID] = c.Name
 		}
@@ -51,7 +53,7 @@ func Moves(w model.World, p Plan) map[string]string {
 	}
 	out := make(map[string]string, len(changed))
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		out[name] = planned(lists[name])
+		out[name] = planned.Text(lists[name])
 	}
 	return out
 }

@@ -4,21 +4,24 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 func TestMovesFollowThePlan(t *testing.T) {
-	claim := func(name, planned string) model.Claim {
-		return model.Claim{Name: name, ProviderID: "vm/" + name, Annotations: map[string]string{AnnotationPods: planned}}
+	claim := func(name, pods string) model.Claim {
+		return model.Claim{Name: name, ProviderID: "vm/" + name, Annotations: map[string]string{planned.Annotation: pods}}
 	}
 	w := model.World{
 		Claims: []model.Claim{claim("a", "d/1,d/2"), claim("b", "d/3"), claim("c", ""), claim("e", "d/4")},
 		Nodes:  []model.Node{{Name: "n", ProviderID: "vm/b"}, {Name: "old"}},
 	}
-	fit := func(pod, node, claim string) Nomination {
-		return Nomination{Pod: model.PodKey{Namespace: "d", Name: pod}, Node: node, Claim: claim}
+	fit := func(pod, node, claim string) answer.Nomination {
+		return answer.Nomination{Pod: model.PodKey{Namespace: "d", Name: pod}, Node: node, Claim: claim}
 	}
-	got := Moves(w, Plan{Existing: []Nomination{
+	got := Moves(w, answer.Plan{Existing: []answer.Nomination{
 		fit("1", "", "a"),   // stays
 		fit("2", "n", ""),   // goes to the node of b
 		fit("3", "", "c"),   // goes to a claim on its way
@@ -32,9 +35,9 @@ func TestMovesFollowThePlan(t *testing.T) {
 }
 
 func TestOptionsAreTurnedAmongZonesOnly(t *testing.T) {
-	var list []Option
+	var list []answer.Option
 	add := func(typ, zone string, price model.Price) {
-		list = append(list, Option{Key: model.OfferingKey{Type: typ, Zone: zone, CapacityType: model.OnDemand}, Price: price})
+		list = append(list, answer.Option{Key: model.OfferingKey{Type: typ, Zone: zone, CapacityType: model.OnDemand}, Price: price})
 	}
 	add("D2", "1", 10)
 	add("D2", "2", 10)
@@ -43,7 +46,7 @@ func TestOptionsAreTurnedAmongZonesOnly(t *testing.T) {
 	add("D4", "1", 20)
 	first := map[string]int{}
 	for i := range 300 {
-		got := Turned(list, model.Claim{Name: ClaimName(NewClaim{Pool: "p"}, i, 0)})
+		got := offer.Turned(list, model.Claim{Name: offer.ClaimName(answer.NewClaim{Pool: "p"}, i, 0)})
 		first[got[0].Key.Zone]++
 		if len(got) != len(list) || got[3] != list[3] || got[4] != list[4] {
 			t.Fatalf("what differs in more than the zone moved: %v", got)

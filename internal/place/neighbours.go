@@ -5,33 +5,37 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/assign"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 )
 
-// fewerThere is a way to save: fewer pods of a group, or none, in one of the places where they were seated. Seats are
-// taken group by group, each where it is best for the group alone; what that costs those who come later shows only when
+// fewerThere is a way to save: fewer pods of a class, or none, in one of the places where they were seated. Seats are
+// taken class by class, each where it is best for the class alone; what that costs those who come later shows only when
 // all machines are bought.
 func fewerThere(d *decision) []proposal {
 	var out []proposal
-	count := map[capKey]int{} // pods
+	count := map[problem.CapKey]int{} // pods
 	type place struct {
-		key  capKey
-		seat seated
+		key  problem.CapKey
+		seat assign.Seated
 	}
 	var places []place
-	for _, s := range d.seats {
-		k := d.capKeyOf(s)
+	for _, s := range d.Seats {
+		k := d.CapKeyOf(s)
 		if count[k] == 0 {
 			places = append(places, place{k, s})
 		}
-		count[k] += s.n
+		count[k] += s.N
 	}
 	for _, at := range places {
 		for _, to := range slices.Compact([]int{count[at.key] - 1, 0}) {
-			next := d.choices
-			next.caps = maps.Clone(d.caps)
-			remember(&next.caps, at.key, to)
+			next := d.Choices
+			next.Caps = maps.Clone(d.Caps)
+			problem.Remember(&next.Caps, at.key, to)
 			out = append(out, proposal{next, func() string {
-				return fmt.Sprintf("%d of %s on %s", to, at.seat.g.name(), d.whereOf(at.seat))
+				return fmt.Sprintf("%d of %s on %s", to, at.seat.Class.Name(), d.WhereOf(at.seat))
 			}})
 		}
 	}
@@ -42,32 +46,32 @@ func fewerThere(d *decision) []proposal {
 // bought anyway, may take them along.
 func leaveToLighter(d *decision) []proposal {
 	var out []proposal
-	for i := range d.made {
-		m := &d.made[i]
-		if !slices.ContainsFunc(d.made, func(o made) bool { return o.pool.pool.Weight < m.pool.pool.Weight }) {
+	for i := range d.Made {
+		m := &d.Made[i]
+		if !slices.ContainsFunc(d.Made, func(o offer.Made) bool { return o.Pool.Pool.Weight < m.Pool.Pool.Weight }) {
 			continue
 		}
-		next := d.choices
-		next.shy = maps.Clone(d.shy)
-		for _, l := range m.loads {
-			k := shyKey{l.g.key, m.pool.pool.Weight}
-			remember(&next.shy, k, next.shy[k]+l.n)
+		next := d.Choices
+		next.Shy = maps.Clone(d.Shy)
+		for _, l := range m.Loads {
+			k := problem.ShyKey{Group: l.Class.Key, Weight: m.Pool.Pool.Weight}
+			problem.Remember(&next.Shy, k, next.Shy[k]+l.N)
 		}
-		out = append(out, proposal{next, func() string { return "pods of one machine of " + m.pool.pool.Name }})
+		out = append(out, proposal{next, func() string { return "pods of one machine of " + m.Pool.Pool.Name }})
 	}
 	return out
 }
 
-// anotherFirst is a way to save: another group goes first among those of its priority.
+// anotherFirst is a way to save: another class goes first among those of its priority.
 func anotherFirst(d *decision) []proposal {
 	var out []proposal
-	round := d.round()
-	for i, g := range d.classes {
-		if i > 0 && g.why == "" && cmp.Compare(g.priority, d.classes[i-1].priority) == 0 {
-			next := d.choices
-			next.ahead = maps.Clone(d.ahead)
-			remember(&next.ahead, g.key, round)
-			out = append(out, proposal{next, g.name})
+	round := d.Round()
+	for i, g := range d.Classes {
+		if i > 0 && g.Why == "" && cmp.Compare(g.Priority, d.Classes[i-1].Priority) == 0 {
+			next := d.Choices
+			next.Ahead = maps.Clone(d.Ahead)
+			problem.Remember(&next.Ahead, g.Key, round)
+			out = append(out, proposal{next, g.Name})
 		}
 	}
 	return out

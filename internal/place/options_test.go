@@ -6,14 +6,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/internal/plan/offerings"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
 	"pgregory.net/rapid"
 )
 
-// TestOptionsAreThoseOfTheShelf asks for options of a catalogue with labels of all kinds, and compares them with what the index that plans are
+// TestOptionsAreThoseOfTheIndex asks for options of a catalogue with labels of all kinds, and compares them with what the index that plans are
 // made from says.
-func TestOptionsAreThoseOfTheShelf(t *testing.T) {
+func TestOptionsAreThoseOfTheIndex(t *testing.T) {
 	keys := []string{model.LabelInstanceType, model.LabelZone, "failure-domain.beta.kubernetes.io/zone", model.LabelCapacityType, model.LabelArch, "beta.kubernetes.io/arch",
 		"karpenter.azure.com/sku-cpu", "karpenter.azure.com/sku-gpu-name", "example.com/own", "example.com/none"}
 	values := []string{"0", "1", "2", "a", "b", "t0", "t1", "t2", "t3"}
@@ -48,11 +51,11 @@ func TestOptionsAreThoseOfTheShelf(t *testing.T) {
 			}
 			claim.Requirements = append(claim.Requirements, r)
 		}
-		sh := newOfferingIndex(cat)
-		var want []Option
-		sh.filter(sh.all, require.New(claim.Requirements)).And(sh.available).Each(func(i int) {
-			if claim.Requests.FitsIn(sh.items[i].t.Allocatable) {
-				want = append(want, Option{Key: sh.items[i].o.Key(), Price: sh.items[i].o.Price})
+		sh := offerings.New(cat)
+		var want []answer.Option
+		sh.Filter(sh.All, require.New(claim.Requirements)).And(sh.Available).Each(func(i int) {
+			if claim.Requests.FitsIn(sh.Items[i].Type.Allocatable) {
+				want = append(want, answer.Option{Key: sh.Items[i].Offering.Key(), Price: sh.Items[i].Offering.Price})
 			}
 		})
 		got, why := OptionsOrWhy(claim, cat)
@@ -84,10 +87,10 @@ func TestALaunchIndexesNothing(t *testing.T) {
 	claim := model.Claim{Requests: model.Resources{CPU: 500}, Requirements: []model.Requirement{{Key: model.LabelArch, Op: model.In, Values: []string{"amd64"}},
 		{Key: model.LabelInstanceType, Op: model.In, Values: []string{"t100", "t200", "t300"}}, {Key: "karpenter.sh/nodepool", Op: model.In, Values: []string{"p"}}}}
 	few, many := catalogue(1), catalogue(30)
-	if got := Options(claim, many); len(got) != 9 || !slices.IsSortedFunc(got, func(a, b Option) int { return int(a.Price - b.Price) }) {
+	if got := offer.Options(claim, many); len(got) != 9 || !slices.IsSortedFunc(got, func(a, b answer.Option) int { return int(a.Price - b.Price) }) {
 		t.Fatalf("options %v, want the nine offerings of three types", got)
 	}
-	with := func(cat model.Catalog) float64 { return testing.AllocsPerRun(3, func() { Options(claim, cat) }) }
+	with := func(cat model.Catalog) float64 { return testing.AllocsPerRun(3, func() { offer.Options(claim, cat) }) }
 	// The index of this catalogue takes thousands.
 	if a, b := with(few), with(many); b > a || b > 60 {
 		t.Errorf("%.0f allocations with one label per size, %.0f with thirty; want no more than with one, and at most 60", a, b)

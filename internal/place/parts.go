@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/alike"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -32,10 +34,10 @@ func Parts(w model.World, pods []model.Pod) [][]model.Pod {
 	var each []*model.Pod // the first of each kind
 	var first []int       // per kind: the first pool that serves it
 	at := make([]int, len(pods))
-	var t templater
+	var t alike.Templater
 	for i := range pods {
 		p := &pods[i]
-		text := string(t.of(p))
+		text := string(t.Of(p))
 		n, known := number[text]
 		if !known {
 			n = len(first)
@@ -82,10 +84,10 @@ func Halves(w model.World, pods []model.Pod) [][]model.Pod {
 	at := map[string]int{}
 	var kinds []*model.Pod
 	of := make([]int, len(pods))
-	classes := newClasser(w.Indexed().Index, pointers(pods))
+	classes := alike.NewClasser(w.Indexed().Index, pointers(pods))
 	for i := range pods {
 		p := &pods[i]
-		text := string(classes.appendTraits(appendAmounts(nil, p), p))
+		text := string(classes.AppendTraits(alike.AppendAmounts(nil, p), p))
 		n, known := at[text]
 		if !known {
 			n = len(kinds)
@@ -115,11 +117,11 @@ func mates(w model.World, pods []*model.Pod) []int {
 	for i := range root {
 		root[i] = i
 	}
-	t := newNamespaces(&w)
+	t := alike.NewNamespaces(&w)
 	for i, p := range pods {
 		for _, x := range p.PodAffinity {
 			for k, o := range pods {
-				if x.Key != model.LabelHostname || root[k] == root[i] || !t.picks(podSelectorOf(x), o.Namespace, o.Labels) {
+				if x.Key != model.LabelHostname || root[k] == root[i] || !t.Picks(alike.PodSelectorOf(x), o.Namespace, o.Labels) {
 					continue
 				}
 				from, to := max(root[i], root[k]), min(root[i], root[k])
@@ -139,8 +141,8 @@ func serves(pool *model.Pool, p *model.Pod) bool {
 	if _, bad := model.Untolerated(pool.Taints, p.Tolerations); bad {
 		return false
 	}
-	own := ownSet(*pool)
-	for _, t := range selected(p) {
+	own := problem.OwnSet(*pool)
+	for _, t := range alike.Selected(p) {
 		if own.Conflict(t) == "" {
 			return true
 		}

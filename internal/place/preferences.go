@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -36,22 +37,22 @@ func anyPrefers(w model.World, pods []*model.Pod) bool {
 
 // worthIt reports whether granting preferences is worth what it costs beside the plan without.
 func (d *decision) worthIt(plain *decision) bool {
-	if c := d.comparePlaces(plain); c != 0 || d.plan.BudgetExceeded && !plain.plan.BudgetExceeded {
+	if c := d.comparePlaces(plain); c != 0 || d.Plan.BudgetExceeded && !plain.Plan.BudgetExceeded {
 		return c < 0 // more pods have a place, however that came
 	}
-	pods, weight, soft := 0, int64(0), d.discouraging()
-	for _, g := range d.classes {
-		pods += len(g.pods)
+	pods, weight, soft := 0, int64(0), d.Discouraging()
+	for _, g := range d.Classes {
+		pods += len(g.Pods)
 		most := int32(0)
-		for _, w := range g.preferences {
-			if _, minds := discouraging(soft, g.tolerations); minds || !w.picky {
-				most = max(most, w.weight)
+		for _, w := range g.Preferences {
+			if _, minds := problem.Discouraging(soft, g.Tolerations); minds || !w.Picky {
+				most = max(most, w.Weight)
 			}
 		}
-		weight += int64(most) * int64(len(g.pods))
+		weight += int64(most) * int64(len(g.Pods))
 	}
-	value := float64(plain.plan.Price) * wishPercent / 100 * float64(weight) / 100 / float64(max(pods, 1))
-	return float64(d.plan.Price-plain.plan.Price) <= value
+	value := float64(plain.Plan.Price) * wishPercent / 100 * float64(weight) / 100 / float64(max(pods, 1))
+	return float64(d.Plan.Price-plain.Plan.Price) <= value
 }
 
 // wishPercent of a pod's share of the price is what its preferences may cost at most.

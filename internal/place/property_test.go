@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 	"pgregory.net/rapid"
@@ -256,7 +257,7 @@ func buy(w model.World, p place.Plan) model.World {
 	for i, b := range p.NewClaims {
 		for _, pool := range w.Pools {
 			if pool.Name == b.Pool {
-				w.Claims = append(w.Claims, place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0)))
+				w.Claims = append(w.Claims, offer.Claim(b, pool, w.Classes[0], offer.ClaimName(b, i, 0)))
 			}
 		}
 	}
@@ -271,8 +272,8 @@ func TestAClaimIsLaunchedAsItWasPlanned(t *testing.T) {
 				if pool.Name != b.Pool {
 					continue
 				}
-				c := place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0))
-				got := place.Options(c, w.Catalogs[c.Class])
+				c := offer.Claim(b, pool, w.Classes[0], offer.ClaimName(b, i, 0))
+				got := offer.Options(c, w.Catalogs[c.Class])
 				if len(got) < len(b.Options) || got[0] != b.Options[0] {
 					t.Fatalf("purchase %d: planned %v, launched with %v\nworld:\n%s", i, b.Options, got, text)
 				}
@@ -283,20 +284,20 @@ func TestAClaimIsLaunchedAsItWasPlanned(t *testing.T) {
 
 func TestNamesOfClaimsAreStableAndSafe(t *testing.T) {
 	b := place.NewClaim{Pool: "general-purpose", Pods: []model.PodKey{{Namespace: "a", Name: "x"}, {Namespace: "a", Name: "y"}}}
-	name := place.ClaimName(b, 0, 0)
+	name := offer.ClaimName(b, 0, 0)
 	b.Pods[0], b.Pods[1] = b.Pods[1], b.Pods[0]
-	if again := place.ClaimName(b, 0, 0); again != name {
+	if again := offer.ClaimName(b, 0, 0); again != name {
 		t.Errorf("order of pods changes the name: %s, %s", name, again)
 	}
 	seen := map[string]bool{name: true}
-	for _, n := range []string{place.ClaimName(b, 1, 0), place.ClaimName(b, 0, 1)} {
+	for _, n := range []string{offer.ClaimName(b, 1, 0), offer.ClaimName(b, 0, 1)} {
 		if seen[n] {
 			t.Errorf("%s is given twice", n)
 		}
 		seen[n] = true
 	}
 	b.Pool = strings.Repeat("long-name.", 30)
-	if n := place.ClaimName(b, 0, 0); len(n) > 63 || strings.ContainsAny(n[len(n)-6:], "._ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+	if n := offer.ClaimName(b, 0, 0); len(n) > 63 || strings.ContainsAny(n[len(n)-6:], "._ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		t.Errorf("unsafe name %q", n)
 	}
 }

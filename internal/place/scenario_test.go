@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
@@ -83,7 +84,7 @@ func claimsText(w model.World, p place.Plan) string {
 	for i, b := range p.NewClaims {
 		for _, pool := range w.Pools {
 			if pool.Name == b.Pool {
-				out.Claims = append(out.Claims, place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0)))
+				out.Claims = append(out.Claims, offer.Claim(b, pool, w.Classes[0], offer.ClaimName(b, i, 0)))
 			}
 		}
 	}

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // A repair changes what failed in a decision: it notes in next what to do otherwise, and says for whom; "" for nobody.
 type repair struct {
 	name Mechanism
-	do   func(d *decision, next *choices) string
+	do   func(d *decision, next *problem.Choices) string
 	// most bounds how often it is made, by the number of pods; nil for as often as there are decisions.
 	most func(pods int) int
 	// last is made only when no other repair has anything to try.
@@ -33,7 +35,7 @@ type saving struct {
 
 // proposal is choices to decide with. What is changed is put into words for those that are accepted, which are few.
 type proposal struct {
-	choices choices
+	choices problem.Choices
 	what    func() string
 }
 
@@ -59,14 +61,14 @@ const (
 	offeringsAsOne = 8
 )
 
-// search decides, with preferences granted or not, and keeps the best decision. A decision seats group after group and looks
+// search decides, with preferences granted or not, and keeps the best decision. A decision seats class after class and looks
 // back at none. Where that goes wrong, the next knows better: repairs come first, as long as any has something to try;
 // then savings, one change at a time, as long as one makes it cheaper. Each decision is sound by itself.
-func search(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
+func search(in Input, pods []*model.Pod, wishes bool, start problem.Choices) *decision {
 	best := mended(in, pods, wishes, start)
 	// Where preferences are granted, or some pods only stand for room, the price is not all that counts.
 	virtual := func(p *model.Pod) bool { return p.Virtual }
-	if len(best.plan.NewClaims) == 0 || wishes || slices.ContainsFunc(pods, virtual) {
+	if len(best.Plan.NewClaims) == 0 || wishes || slices.ContainsFunc(pods, virtual) {
 		return best
 	}
 	tries := savingWork / best.scale(len(pods))
@@ -80,14 +82,14 @@ func search(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
 }
 
 // mended is the best of a decision and those that repair it.
-func mended(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
+func mended(in Input, pods []*model.Pod, wishes bool, start problem.Choices) *decision {
 	var best *decision
 	done := map[Mechanism]int{}
 	with := start
 	change := ""
 	for range maxDecisions {
 		if best != nil && in.exhausted() {
-			best.plan.BudgetExceeded = true
+			best.Plan.BudgetExceeded = true
 			return best
 		}
 		d := newDecision(in, wishes, with)
@@ -106,8 +108,8 @@ func mended(in Input, pods []*model.Pod, wishes bool, start choices) *decision {
 }
 
 // repaired returns the choices with every repair made that has something to try, and says what they are.
-func (d *decision) repaired(pods []*model.Pod, done map[Mechanism]int) (next choices, change string) {
-	next = d.choices.clone()
+func (d *decision) repaired(pods []*model.Pod, done map[Mechanism]int) (next problem.Choices, change string) {
+	next = d.Choices.Clone()
 	var all []string
 	for _, r := range repairs() {
 		if !d.in.uses(r.name) || r.last && len(all) > 0 || r.most != nil && done[r.name] >= r.most(len(pods)) {
@@ -132,7 +134,7 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 				return d, false
 			}
 			*tries--
-			o := newDecision(d.in, d.granted, x.choices)
+			o := newDecision(d.in, d.Granted, x.choices)
 			o.run(pods)
 			if o.cheaper(d) {
 				return o.tell(d, string(s.name)+": "+x.what()), true
@@ -144,10 +146,10 @@ func (d *decision) cheapest(pods []*model.Pod, tries *int) (best *decision, chea
 
 // scale is how much work it is to decide once.
 func (d *decision) scale(pods int) int {
-	w := &d.world
+	w := &d.World
 	n := 1 + pods + w.Index.All().Len() + len(w.Nodes) + len(w.Claims)
-	for _, s := range d.pools {
-		n += len(s.offerings.items) / offeringsAsOne
+	for _, s := range d.Pools {
+		n += len(s.Offerings.Items) / offeringsAsOne
 	}
 	return n
 }
@@ -155,11 +157,11 @@ func (d *decision) scale(pods int) int {
 // tell adds the change by which the decision came from another to its trace.
 func (d *decision) tell(from *decision, change string) *decision {
 	if from != nil {
-		d.plan.Trace = slices.Clone(from.plan.Trace)
+		d.Plan.Trace = slices.Clone(from.Plan.Trace)
 	}
-	d.plan.Trace = append(d.plan.Trace, Accepted{Change: change, Price: d.plan.Price, Machines: len(d.plan.NewClaims), Unscheduled: len(d.plan.Unscheduled)})
+	d.Plan.Trace = append(d.Plan.Trace, answer.Accepted{Change: change, Price: d.Plan.Price, Machines: len(d.Plan.NewClaims), Unscheduled: len(d.Plan.Unscheduled)})
 	return d
 }
 
 // accepted reports whether as many decisions were accepted as the caller wants.
-func (d *decision) accepted() bool { return d.in.Accept > 0 && len(d.plan.Trace) >= d.in.Accept }
+func (d *decision) accepted() bool { return d.in.Accept > 0 && len(d.Plan.Trace) >= d.in.Accept }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
@@ -56,8 +57,8 @@ func TestWorkIsBounded(t *testing.T) {
 		if !p.BudgetExceeded {
 			t.Errorf("limit %d: the plan does not say that it was cut short", limit)
 		}
-		said := slices.ContainsFunc(p.Unscheduled, func(l Unscheduled) bool {
-			return slices.ContainsFunc(l.Refusals, func(r Refusal) bool { return r.Why == model.WhyPlanCut })
+		said := slices.ContainsFunc(p.Unscheduled, func(l answer.Unscheduled) bool {
+			return slices.ContainsFunc(l.Refusals, func(r answer.Refusal) bool { return r.Why == model.WhyPlanCut })
 		})
 		if len(p.Unscheduled) > 0 && !said && limit <= 1_000 {
 			t.Errorf("limit %d: %d pods are left, and none says that the search ended before its turn", limit, len(p.Unscheduled))

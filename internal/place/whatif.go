@@ -5,6 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/assign"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
+	"github.com/karpenter-aks/karpenter/internal/plan/topology"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -22,36 +26,36 @@ type WhatIf struct {
 	gone           []int32
 	bought, spread bool
 	// of are, per class of pods that the last question moves, the class that it was taken from.
-	of map[*seatClass]*seatClass
+	of map[*assign.Class]*assign.Class
 	// was is what the last question found.
 	was before
 	// waits are the nodes and claims that waiting pods take room on.
-	waits []Nomination
+	waits []answer.Nomination
 }
 
 // before is what a question changes beside what the journal knows.
 type before struct {
-	classes []*seatClass
-	supply  map[source]int64
+	classes []*assign.Class
+	supply  map[problem.Source]int64
 	left    []oldLeft
 }
 
 type oldLeft struct {
-	pool *nodePool
+	pool *problem.NodePool
 	left vec.Vec
 }
 
-// standing is pods of one group on one node.
+// standing is pods of one class on one node.
 type standing struct {
-	g    *seatClass
+	g    *assign.Class
 	pods []*model.Pod
 }
 
 // Answer says where the pods of nodes go when the nodes go.
 type Answer struct {
 	// Fits are pods that fit on capacity that is paid for, Buy the machines to buy for the others, Left the pods without place.
-	Fits []Nomination
-	Buy  []NewClaim
+	Fits []answer.Nomination
+	Buy  []answer.NewClaim
 	Left []model.PodKey
 	// Price is the sum over Buy of each new claim's cheapest option.
 	Price model.Price
@@ -64,8 +68,8 @@ type Answer struct {
 func NewWhatIf(in Input) *WhatIf {
 	in.World = in.World.Indexed()
 	in.Without = append(slices.Clip(in.Without), columnGeneration)
-	d := newDecision(in, false, choices{})
-	d.standing = true
+	d := newDecision(in, false, problem.Choices{})
+	d.Standing = true
 	pods := pointers(in.Pods)
 	for p := range in.World.Index.All().All() {
 		if p.Node != "" && p.Reschedulable() {
@@ -74,14 +78,14 @@ func NewWhatIf(in Input) *WhatIf {
 	}
 	p := &WhatIf{d: d, on: map[string][]standing{}, slotOf: map[string]int32{}}
 	d.arrange(pods)
-	for i, s := range d.existing {
-		if s.node != "" {
-			p.slotOf[s.node] = int32(i)
+	for i, s := range d.Existing {
+		if s.Node != "" {
+			p.slotOf[s.Node] = int32(i)
 		}
 	}
-	for _, g := range d.classes {
+	for _, g := range d.Classes {
 		at := map[string]int{}
-		for _, pod := range g.pods {
+		for _, pod := range g.Pods {
 			list := p.on[pod.Node]
 			i, ok := at[pod.Node]
 			if !ok {
@@ -108,7 +112,7 @@ const columnGeneration Mechanism = "column generation"
 const nowhere = ""
 
 // Awaited lists where waiting pods fit: they take their places before anything is asked.
-func (p *WhatIf) Awaited() []Nomination { return p.waits }
+func (p *WhatIf) Awaited() []answer.Nomination { return p.waits }
 
 // Without answers what happens when the nodes go, all at once. Like a decision the answer is proven pod by pod before it is given: who could
 // not be bound is left. Pods that nothing places (daemons, pods that leave already) are not asked about. The limits of pools count the nodes
@@ -136,15 +140,15 @@ func (p *WhatIf) Try(nodes []string, worth func(Answer) bool) (a Answer, stands 
 // clashes reports whether the last answer has to wait for machines of answers that stand, or these for its own: who is spread over machines
 // counts on those that there are when it moves.
 func (p *WhatIf) clashes() bool {
-	return p.bought && p.spreads() || p.spread && len(p.d.made) > 0
+	return p.bought && p.spreads() || p.spread && len(p.d.Made) > 0
 }
 
 // spreads reports whether the last answer moves pods that have to be spread over machines, each of which has some of them: an empty one more would
 // change what kube-scheduler lets them do.
 func (p *WhatIf) spreads() bool {
-	return slices.ContainsFunc(p.d.classes, func(g *seatClass) bool {
-		for i, r := range g.spread {
-			if r.term.key == host && (i >= len(g.among) || p.d.low(&g.tiedClass, i) > 0) {
+	return slices.ContainsFunc(p.d.Classes, func(g *assign.Class) bool {
+		for i, r := range g.Spread {
+			if r.Term.Key == topology.Host && (i >= len(g.Among) || p.d.Low(&g.Class, i) > 0) {
 				return true
 			}
 		}
@@ -155,92 +159,92 @@ func (p *WhatIf) spreads() bool {
 // ask answers a question, and leaves everything as the answer has it until commit or rollback.
 func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 	d := p.d
-	d.undo = &undo{d: &d.problem}
-	p.was = before{classes: d.classes, supply: maps.Clone(d.supply)}
-	d.exceeded = false
-	d.plan, d.bundles, d.seats, d.made, d.over, d.gone = Plan{}, nil, nil, nil, nil, slices.Clone(p.gone)
-	d.found, d.buying = finder{}, nil
-	d.steps, d.most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
-	d.work, d.allowed = 0, d.in.limit()
-	d.classes = p.take(nodes)
-	for _, s := range d.pools {
-		if len(s.left) > 0 {
-			p.was.left = append(p.was.left, oldLeft{s, s.left})
-			s.left = s.left.Clone() // what is scarce comes from supply
+	d.Journal = &topology.Journal{Problem: &d.Problem}
+	p.was = before{classes: d.Classes, supply: maps.Clone(d.Supply)}
+	d.Exceeded = false
+	d.Plan, d.Bundles, d.Seats, d.Made, d.Over, d.Gone = answer.Plan{}, nil, nil, nil, nil, slices.Clone(p.gone)
+	d.Found, d.Buying = assign.Finder{}, nil
+	d.Steps, d.Most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
+	d.Work, d.Allowed = 0, d.in.limit()
+	d.Classes = p.take(nodes)
+	for _, s := range d.Pools {
+		if len(s.Left) > 0 {
+			p.was.left = append(p.was.left, oldLeft{s, s.Left})
+			s.Left = s.Left.Clone() // what is scarce comes from supply
 			for _, n := range nodes {
-				if tab, ok := s.tabs[n]; ok {
-					s.left.Take(tab, -1)
+				if tab, ok := s.Tabs[n]; ok {
+					s.Left.Take(tab, -1)
 				}
 			}
 		}
 	}
-	d.seatAll()
+	d.SeatAll()
 	if buy {
-		d.buying = d.purchaseGroups()
-		d.buy()
+		d.Buying = d.PurchaseGroups()
+		d.Buy()
 	}
-	d.allowed = d.work + d.in.limit() // for proving
-	d.stuck = d.prove()
-	d.retract()
-	out := Answer{Fits: d.plan.Existing, Buy: d.plan.NewClaims, Price: d.plan.Price}
-	slices.SortFunc(out.Fits, func(a, b Nomination) int { return compareKeys(a.Pod, b.Pod) })
-	for _, g := range d.classes {
-		for _, pod := range g.pods[g.next+g.asked:] {
+	d.Allowed = d.Work + d.in.limit() // for proving
+	d.Stuck = d.Prove()
+	d.Retract()
+	out := Answer{Fits: d.Plan.Existing, Buy: d.Plan.NewClaims, Price: d.Plan.Price}
+	slices.SortFunc(out.Fits, func(a, b answer.Nomination) int { return answer.CompareKeys(a.Pod, b.Pod) })
+	for _, g := range d.Classes {
+		for _, pod := range g.Pods[g.Next+g.Asked:] {
 			out.Left = append(out.Left, pod.Key())
 		}
 	}
-	for _, x := range d.buying {
-		for _, pod := range x.pods[x.next:] {
+	for _, x := range d.Buying {
+		for _, pod := range x.Pods[x.Next:] {
 			out.Left = append(out.Left, pod.Key())
 		}
 	}
-	for _, o := range d.over {
-		out.Left = append(out.Left, o.pod.Key())
+	for _, o := range d.Over {
+		out.Left = append(out.Left, o.Pod.Key())
 	}
-	slices.SortFunc(out.Left, compareKeys)
+	slices.SortFunc(out.Left, answer.CompareKeys)
 	return out
 }
 
 // rollback takes back what the last question changed.
 func (p *WhatIf) rollback() {
 	d := p.d
-	d.supply = p.was.supply
+	d.Supply = p.was.supply
 	for _, l := range p.was.left {
-		l.pool.left = l.left
+		l.pool.Left = l.left
 	}
-	d.undo.rollback()
-	d.classes, d.undo, d.buying = p.was.classes, nil, nil
+	d.Journal.Rollback()
+	d.Classes, d.Journal, d.Buying = p.was.classes, nil, nil
 }
 
 // commit lets the last answer stand.
 func (p *WhatIf) commit() {
 	d := p.d
-	p.gone = d.gone
-	p.bought, p.spread = p.bought || len(d.made) > 0, p.spread || p.spreads()
+	p.gone = d.Gone
+	p.bought, p.spread = p.bought || len(d.Made) > 0, p.spread || p.spreads()
 	class := map[model.PodKey]standing{}
-	for _, g := range d.classes {
-		for _, pod := range g.pods {
+	for _, g := range d.Classes {
+		for _, pod := range g.Pods {
 			class[pod.Key()] = standing{p.of[g], []*model.Pod{pod}}
 		}
 	}
-	for _, f := range d.plan.Existing {
+	for _, f := range d.Plan.Existing {
 		if f.Node != "" {
 			st := class[f.Pod]
 			p.on[f.Node] = append(p.on[f.Node], st)
-			for _, x := range st.g.ports { // a proof does not count them
-				x.matched.add(d.topo.spotOf[f.Node], 1)
+			for _, x := range st.g.Ports { // a proof does not count them
+				x.Matched.Add(d.Topo.SpotOf[f.Node], 1)
 			}
 		}
 	}
 	// Machines that are bought have no place among the spots. They count in their zones; nobody else comes to the machines themselves.
-	for _, x := range d.topo.terms {
-		if x.key == host && len(d.made) > 0 {
-			for _, c := range []*counter{&x.matched, &x.maybe, &x.owners} {
-				maps.DeleteFunc(c.n, func(dom, _ int32) bool { return int(dom) >= len(d.topo.spots) })
+	for _, x := range d.Topo.Terms {
+		if x.Key == topology.Host && len(d.Made) > 0 {
+			for _, c := range []*topology.Counter{&x.Matched, &x.Maybe, &x.Owners} {
+				maps.DeleteFunc(c.N, func(dom, _ int32) bool { return int(dom) >= len(d.Topo.Spots) })
 			}
 		}
 	}
-	d.classes, d.undo, d.buying = p.was.classes, nil, nil
+	d.Classes, d.Journal, d.Buying = p.was.classes, nil, nil
 }
 
 // shut lets nobody onto the node.
@@ -249,21 +253,21 @@ func (p *WhatIf) shut(node string) {
 	if !ok {
 		return
 	}
-	s := p.d.existing[slot]
-	p.d.undo.free(slot, s.free)
-	for i := range s.free {
-		s.free[i] = -1
+	s := p.d.Existing[slot]
+	p.d.Journal.Free(slot, s.Free)
+	for i := range s.Free {
+		s.Free[i] = -1
 	}
-	p.d.rooms.set(int(slot), s.free)
+	p.d.Rooms.Set(int(slot), s.Free)
 }
 
 // expect gives back the room that is held for pods of the node: they ask for it themselves.
 func (p *WhatIf) expect(node string) {
-	for _, a := range p.d.movers {
-		if s := p.d.existing[a.slot]; a.from == node && s.free[0] >= 0 {
-			p.d.undo.free(a.slot, s.free)
-			s.free.Take(a.size, -1)
-			p.d.rooms.set(int(a.slot), s.free)
+	for _, a := range p.d.Movers {
+		if s := p.d.Existing[a.Slot]; a.From == node && s.Free[0] >= 0 {
+			p.d.Journal.Free(a.Slot, s.Free)
+			s.Free.Take(a.Size, -1)
+			p.d.Rooms.Set(int(a.Slot), s.Free)
 		}
 	}
 }
@@ -275,46 +279,46 @@ func (p *WhatIf) Close(nodes ...string) {
 	}
 }
 
-// take closes the nodes and takes their pods off, as groups to be seated.
-func (p *WhatIf) take(nodes []string) []*seatClass {
+// take closes the nodes and takes their pods off, as classes to be seated.
+func (p *WhatIf) take(nodes []string) []*assign.Class {
 	d := p.d
-	byGroup := map[*seatClass]*seatClass{}
-	p.of = map[*seatClass]*seatClass{}
-	var out []*seatClass
+	byGroup := map[*assign.Class]*assign.Class{}
+	p.of = map[*assign.Class]*assign.Class{}
+	var out []*assign.Class
 	for _, name := range nodes {
 		p.shut(name)
 		p.expect(name)
-		spot, ok := d.topo.spotOf[name]
+		spot, ok := d.Topo.SpotOf[name]
 		if !ok && name != nowhere {
 			continue
 		}
 		if ok {
-			d.gone = append(d.gone, spot)
+			d.Gone = append(d.Gone, spot)
 		}
 		for _, st := range p.on[name] {
-			if ok && st.g.tied() {
-				d.count(&st.g.tiedClass, site{doms: d.topo.spots[spot].doms, spot: spot}, -len(st.pods))
+			if ok && st.g.Tied() {
+				d.Bind(&st.g.Class, topology.Site{Doms: d.Topo.Spots[spot].Doms, Spot: spot}, -len(st.pods))
 			}
 			g := byGroup[st.g]
 			if g == nil {
 				c := *st.g
 				g = &c
-				g.pods = nil
+				g.Pods = nil
 				byGroup[st.g], p.of[g] = g, st.g
 				out = append(out, g)
 			}
-			g.pods = append(g.pods, st.pods...)
+			g.Pods = append(g.Pods, st.pods...)
 		}
 	}
 	for _, g := range out {
-		for _, r := range g.spread {
-			for _, spot := range d.gone {
-				if r.term.key == host && r.term.matched.at(spot) < noBound/2 {
-					d.undo.add(&r.term.matched, spot, noBound/2) // it is no longer the emptiest
+		for _, r := range g.Spread {
+			for _, spot := range d.Gone {
+				if r.Term.Key == topology.Host && r.Term.Matched.At(spot) < topology.NoBound/2 {
+					d.Journal.Add(&r.Term.Matched, spot, topology.NoBound/2) // it is no longer the emptiest
 				}
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *seatClass) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(out, func(a, b *assign.Class) int { return cmp.Compare(a.Rank, b.Rank) })
 	return out
 }

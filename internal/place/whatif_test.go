@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
@@ -168,7 +169,7 @@ func carriedOut(w model.World, p place.Plan) model.World {
 	}
 	for i, b := range p.NewClaims {
 		pool := w.Pools[slices.IndexFunc(w.Pools, func(x model.Pool) bool { return x.Name == b.Pool })]
-		c := place.Claim(b, pool, w.Classes[0], place.ClaimName(b, i, 0))
+		c := offer.Claim(b, pool, w.Classes[0], offer.ClaimName(b, i, 0))
 		typ, _ := w.Catalogs[pool.Class].Type(b.Options[0].Key.Type)
 		n := model.Node{Name: c.Name, ProviderID: "cloud:///" + c.Name, Labels: map[string]string{model.LabelHostname: c.Name, model.LabelPool: b.Pool,
 			model.LabelRegistered: "true", model.LabelInitialized: "true"}, Capacity: typ.Capacity, Allocatable: typ.Allocatable, Ready: model.True,

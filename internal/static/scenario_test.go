@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/internal/static"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
@@ -65,7 +65,7 @@ func TestHalfDoneIsFinished(t *testing.T) {
 		var want []string
 		for _, c := range now {
 			if rapid.Bool().Draw(r, "done") {
-				half.Claims = append(half.Claims, place.Claim(c.Purchase, w.Pools[0], w.Classes[0], c.Name))
+				half.Claims = append(half.Claims, offer.Claim(c.Purchase, w.Pools[0], w.Classes[0], c.Name))
 			} else {
 				want = append(want, c.Name)
 			}
@@ -84,7 +84,7 @@ func TestHalfDoneIsFinished(t *testing.T) {
 func TestAReplacementHasANameOfItsOwn(t *testing.T) {
 	w := world(t, "type D2 cpu=2 memory=8Gi zones=1 price=0.10\npool p replicas=1")
 	first := static.Decide(w, w.Pools[0]).Create[0]
-	old := place.Claim(first.Purchase, w.Pools[0], w.Classes[0], first.Name)
+	old := offer.Claim(first.Purchase, w.Pools[0], w.Classes[0], first.Name)
 	old.DeletedAt = time.Unix(1, 0)
 	w.Claims = []model.Claim{old}
 	d := static.Decide(w, w.Pools[0])

@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -105,7 +106,7 @@ func create(w model.World, pool model.Pool, in lack) Decision {
 	seed := b
 	seed.Pods = []model.PodKey{{Namespace: pool.UID, Name: "replica of generation " + strconv.FormatInt(pool.Generation, 10)}}
 	for i := 0; int64(len(d.Create)) < n; i++ { // at most one name per claim that there is is taken
-		if name := place.ClaimName(seed, i, 0); !in.taken[name] {
+		if name := offer.ClaimName(seed, i, 0); !in.taken[name] {
 			d.Create = append(d.Create, Creation{Name: name, Purchase: b})
 		}
 	}

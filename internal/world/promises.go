@@ -3,7 +3,7 @@ package world
 import (
 	"strings"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -25,7 +25,7 @@ func (w *World) withPromise(p model.Pod) model.Pod {
 
 // promise remembers which pods are planned for the claim.
 func (w *World) promise(old, c model.Claim, gone bool) {
-	was, is := old.Annotations[place.AnnotationPods], c.Annotations[place.AnnotationPods]
+	was, is := old.Annotations[planned.Annotation], c.Annotations[planned.Annotation]
 	if gone {
 		is = ""
 	}

@@ -3,14 +3,14 @@ package world
 import (
 	"testing"
 
-	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/planned"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 func TestOurOwnNominationHidesNoPod(t *testing.T) {
 	pod := model.Pod{Namespace: "d", Name: "p-1", Unschedulable: true, Nominated: "n"}
-	claim := func(planned string) model.Claim {
-		return model.Claim{Name: "c", UID: "c", NodeName: "n", Annotations: map[string]string{place.AnnotationPods: planned}}
+	claim := func(pods string) model.Claim {
+		return model.Claim{Name: "c", UID: "c", NodeName: "n", Annotations: map[string]string{planned.Annotation: pods}}
 	}
 	for name, tc := range map[string]struct {
 		told []model.Object

@@ -47,7 +47,7 @@ type World struct {
 	driverKeys     map[string][]string // by driver; what nodes said last
 	movedDrivers   map[string]bool     // by node
 
-	listed     map[string]int  // on how many claims place.AnnotationPods names a pod
+	listed     map[string]int  // on how many claims planned.Annotation names a pod
 	movedPods  map[string]bool // pods whose plan came or went since the last picture
 	movedNodes map[string]bool // nodes that came or went since the last picture
 

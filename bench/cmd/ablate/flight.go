@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -23,7 +24,7 @@ func inFlight(w model.World, seed uint64) model.World {
 		pods[p.Key()] = p
 	}
 	for i, b := range plan.NewClaims {
-		c := bought(w, b, place.ClaimName(b, i, 0))
+		c := bought(w, b, offer.ClaimName(b, i, 0))
 		n := joined(&c)
 		ready := r.IntN(2) == 0
 		if ready {
@@ -52,7 +53,7 @@ func inFlight(w model.World, seed uint64) model.World {
 func bought(w model.World, b place.NewClaim, name string) model.Claim {
 	pool := w.Pools[slices.IndexFunc(w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })]
 	class := w.Classes[slices.IndexFunc(w.Classes, func(c model.Class) bool { return c.Ref == b.Class })]
-	c := place.Claim(b, pool, class, name)
+	c := offer.Claim(b, pool, class, name)
 	key := b.Options[0].Key
 	types := w.Catalogs[b.Class].Types
 	t := types[slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == key.Type })]
