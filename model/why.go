@@ -95,5 +95,6 @@ const (
 	WhyUnderutilized    Why = "underutilized"        // as a reason to leave: its pods cost less elsewhere
 	WhyDrifted          Why = "drifted"              // as a reason to leave: it is not what its pool and class ask for
 	WhyReplacementLost  Why = "replacement-lost"     // a move is undone: what was to replace the node did not come
+	WhyMoveHalfBegun    Why = "move-half-begun"      // a move is undone: whoever began it did not come to its end
 	WhyMoveOutdated     Why = "move-outdated"        // a move is undone: it would not be right any more
 )

@@ -189,7 +189,9 @@ func (c *Controller) finish(ctx context.Context, m disrupt.Move) error {
 // undo takes a move back: first what was bought for it, then the marks, the records at last, so that a life that ends in between is followed by one that
 // finds the rest.
 func (c *Controller) undo(ctx context.Context, u disrupt.Undo) error {
-	c.held.failed(u.Claims, c.Now())
+	if u.Why != model.WhyMoveHalfBegun { // it did not fail: its beginner did
+		c.held.failed(u.Claims, c.Now())
+	}
 	c.Observe.MoveUndone(u)
 	for _, name := range u.Cancel {
 		if err := ignore(c.Store.DeleteClaim(ctx, name), kube.NotFound); err != nil {

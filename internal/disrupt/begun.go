@@ -62,7 +62,7 @@ func (s *picture) resume(r Record, text string) {
 	case partial != "" && s.Now.Sub(r.Since) < fresh, lost != "" && s.Now.Sub(r.Since) < fresh:
 		s.await(members, "the move has just begun", r.Since.Add(fresh).Sub(s.Now))
 	case partial != "":
-		s.undo(members, r, model.WhyMoveOutdated, "it was not begun on all its nodes: "+partial)
+		s.undo(members, r, model.WhyMoveHalfBegun, "it was not begun on all its nodes: "+partial)
 	case lost != "":
 		s.undo(
 			members,
