@@ -73,13 +73,19 @@ func newAudit(w model.World) *audit {
 func departing(w *model.World) map[string]bool {
 	out := map[string]bool{}
 	for i := range w.Claims {
-		if c := &w.Claims[i]; c.Deleting() && c.NodeName != "" {
+		c := &w.Claims[i]
+		if !c.Deleting() {
+			continue
+		}
+		if c.NodeName != "" {
 			out[c.NodeName] = true
+		}
+		if n := w.Index.NodeBy(c.ProviderID); n != nil {
+			out[n.Name] = true
 		}
 	}
 	for i := range w.Nodes {
-		n := &w.Nodes[i]
-		if c := w.Index.ClaimOf(n); n.Deleting() || c != nil && c.Deleting() {
+		if n := &w.Nodes[i]; n.Deleting() {
 			out[n.Name] = true
 		}
 	}

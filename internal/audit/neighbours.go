@@ -38,7 +38,7 @@ func (a *audit) related() bool {
 			return true
 		}
 	}
-	for k := range a.w.Index.Kinds().All() {
+	for k := range a.w.Index.Refusing().All() {
 		if slices.ContainsFunc(k.Pod().PodAntiAffinity, l.picks) {
 			return true
 		}
