@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,19 +74,9 @@ func carriedOut(w model.World, d disrupt.Decision) model.World {
 			p.Node = to
 		}
 	}
-	slices.SortFunc(w.Nodes, func(a, b model.Node) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(w.Claims, func(a, b model.Claim) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(w.Nodes, func(a, b model.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(w.Claims, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
 	return w
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func bought(w model.World, b place.NewClaim, name string) (model.Node, model.Claim) {

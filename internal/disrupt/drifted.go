@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/budget"
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -37,11 +38,8 @@ func (s *picture) drifted(list []*candidate) (others []*candidate) {
 		if r.why == "" && x.claim.TerminationGracePeriod == nil {
 			r = s.pods(x)
 		}
-		if r.why == "" && s.budgets.left(*x.pool, budget.Drifted) < 1 {
-			r = reason{model.WhyBudget, fmt.Sprintf(
-				"the budgets of NodePool %s let no more drifted node leave now",
-				x.pool.Name,
-			), budgetPoll}
+		if r.why == "" {
+			r = s.within(x, budget.Drifted)
 		}
 		if r.why == "" {
 			r = s.replace(x)
@@ -51,6 +49,15 @@ func (s *picture) drifted(list []*candidate) (others []*candidate) {
 		}
 	}
 	return others
+}
+
+// within asks the budgets of the node's pool.
+func (s *picture) within(x *candidate, why string) reason {
+	if s.budgets.left(*x.pool, why) > 0 {
+		return reason{}
+	}
+	return reason{model.WhyBudget, fmt.Sprintf("the budgets of NodePool %s let no more %s node leave now",
+		x.pool.Name, strings.ToLower(why)), budgetPoll}
 }
 
 // replace moves a drifted node, or says why it stays.

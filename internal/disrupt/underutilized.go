@@ -43,11 +43,8 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 	scores := balance{s: s}
 	for _, x := range able {
 		r := s.movable(x) // others may send pods here by now
-		if r.why == "" && s.budgets.left(*x.pool, budget.Underutilized) < 1 {
-			r = reason{model.WhyBudget, fmt.Sprintf(
-				"the budgets of NodePool %s let no more underutilized node leave now",
-				x.pool.Name,
-			), budgetPoll}
+		if r.why == "" {
+			r = s.within(x, budget.Underutilized)
 		}
 		if r.why == "" {
 			r = s.save(x, &scores)
