@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -46,11 +47,10 @@ func (c *disruptor) pass(ctx context.Context) time.Duration {
 		return wait
 	}
 	if sweep {
-		c.last, c.about = now, about
-		if len(d.Moves)+len(d.Undo) > 0 {
-			c.about = 0
-		}
-		due = judgeEvery
+		c.last, c.about, due = now, about, judgeEvery
+	}
+	if len(d.Moves)+len(d.Undo) > 0 {
+		c.about = 0 // what stays is judged anew when this is over
 	}
 	c.Observe.Kept(d.Kept, now)
 	next := sooner(d.After, due)
@@ -154,6 +154,7 @@ func (c *Controller) begin(ctx context.Context, m disrupt.Move) error {
 		c.Observe.ReplacementCreated(made, b, m)
 		c.Mark(PointReplacementMade)
 	}
+	c.held.begun(m.Claims)
 	return nil
 }
 
@@ -189,9 +190,9 @@ func (c *Controller) finish(ctx context.Context, m disrupt.Move) error {
 // undo takes a move back: first what was bought for it, then the marks, the records at last, so that a life that ends in between is followed by one that
 // finds the rest.
 func (c *Controller) undo(ctx context.Context, u disrupt.Undo) error {
-	if u.Why != model.WhyMoveHalfBegun { // it did not fail: its beginner did
+	if u.Why == model.WhyMoveOutdated || u.Why == model.WhyReplacementLost && c.held.saw(u.Claims[0]) {
 		c.held.failed(u.Claims, c.Now())
-	}
+	} // otherwise the move did not fail: whoever began it did
 	c.Observe.MoveUndone(u)
 	for _, name := range u.Cancel {
 		if err := ignore(c.Store.DeleteClaim(ctx, name), kube.NotFound); err != nil {
@@ -229,6 +230,26 @@ type held struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 	wait  map[string]*backoff
+	// whole are claims whose moves this life has begun to the end.
+	whole map[string]bool
+}
+
+func (h *held) begun(claims []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.whole == nil {
+		h.whole = map[string]bool{}
+	}
+	for _, name := range claims {
+		h.whole[name] = true
+	}
+}
+
+// saw reports whether the claim's move was begun to the end by this life: then what replaces it was there.
+func (h *held) saw(claim string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.whole[claim]
 }
 
 func (h *held) failed(claims []string, now time.Time) {
@@ -249,6 +270,7 @@ func (h *held) failed(claims []string, now time.Time) {
 func (h *held) now(w *model.World) map[string]time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	maps.DeleteFunc(h.whole, func(name string, _ bool) bool { return w.Index.Claim(name) == nil })
 	out := make(map[string]time.Time, len(h.until))
 	for name, end := range h.until {
 		if w.Index.Claim(name) == nil {
