@@ -168,7 +168,7 @@ func TestTheControllerIsQuietAtRestAndOutlivesItsControlPlane(t *testing.T) {
 		return p.Spec.NodeName != "" && len(s.Claims) == 1 && s.Claims[0].Is(model.Initialized) && len(s.Pools) == 1 && s.Pools[0].StatusNodes == 1
 	})
 
-	time.Sleep(5 * time.Second) // what is under way may end
+	time.Sleep(15 * time.Second) // what is under way may end; nodes with pods are judged within ten seconds, and it is said once what keeps them
 	a.wire.forget()
 	time.Sleep(restFor)
 	a.wire.mu.Lock()
