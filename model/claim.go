@@ -43,6 +43,11 @@ type Claim struct {
 // Deleting reports whether someone asked for the claim to go.
 func (c Claim) Deleting() bool { return !c.DeletedAt.IsZero() }
 
+// Offering is what the claim's machine was bought as; its parts are empty before.
+func (c *Claim) Offering() OfferingKey {
+	return OfferingKey{Type: c.Labels[LabelInstanceType], Zone: c.Labels[LabelZone], CapacityType: c.Labels[LabelCapacityType]}
+}
+
 // Is reports whether the condition of the given type is True.
 func (c Claim) Is(typ string) bool { return IsTrue(c.Conditions, typ) }
 
@@ -62,6 +67,9 @@ type Node struct {
 	Allocatable Resources
 	Ready       Status
 	ReadySince  time.Time
+	ReadyReason string
+	// Conditions are those that KeptOfNode names; Ready stands above.
+	Conditions []Condition
 	// AttachLimits bounds, per CSI driver, how many volumes the node can have attached (CSINode); a missing driver is no
 	// bound.
 	AttachLimits map[string]int64

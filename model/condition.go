@@ -21,6 +21,11 @@ type Condition struct {
 	ObservedGeneration int64
 }
 
+// KeptOfNode reports whether conditions of the type are kept of nodes: those that something is decided by. Others change often and on every node.
+func KeptOfNode(typ string) bool {
+	return typ == PreemptionScheduled || typ == VMEventScheduled || typ == NodeHealthy
+}
+
 // FindCondition returns the condition of the given type.
 func FindCondition(list []Condition, typ string) (Condition, bool) {
 	for _, c := range list {

@@ -229,7 +229,7 @@ func (x *Index) Next(nodes []Node, claims []Claim, edits []Edit[Pod]) *Index {
 	return &out
 }
 
-// Retold returns the index of the same picture with claims that differ in LastPodEvent only: what was worked out from nodes and claims stays.
+// Retold returns the index of the same picture with claims that differ only in LastPodEvent and whether they are Consolidatable: what was worked out from nodes and claims stays.
 func (x *Index) Retold(claims []Claim) *Index {
 	out := *x
 	out.claims = claims
@@ -496,7 +496,7 @@ func (x *Index) NodeBy(providerID string) *Node {
 	return at(x.nodes, x.joined.byName().nodeByOrigin, providerID)
 }
 
-// Memo remembers what make returns as long as nodes and claims stay the same, LastPodEvent aside: it must depend on these and the key alone, and nobody
+// Memo remembers what make returns as long as nodes and claims stay the same, but for LastPodEvent and Consolidatable: it must depend on these and the key alone, and nobody
 // may change it.
 func (x *Index) Memo(key any, make func() any) any {
 	got, ok := x.joined.memo.Load(key)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -35,9 +36,13 @@ type Pod struct {
 	Gated    bool // has scheduling gates
 	Terminal bool // succeeded or failed
 	PodReady bool
+	// Phase as the API has it; zero when nobody said.
+	Phase Phase
 
 	// Requests is what the scheduler counts: containers, init and sidecar containers, overhead, and one pod.
-	Requests     Resources
+	Requests Resources
+	// Limits are what its containers may use; nil when none of them has a limit. Pods share them.
+	Limits       *Limits
 	NodeSelector map[string]string
 	// Affinity holds the OR-ed terms of the required node affinity; nil = none. A term without requirements
 	// matches nothing.
@@ -80,6 +85,26 @@ type Pod struct {
 	Needs []Why
 }
 
+// Phase is how far a pod has come, as the API says it.
+type Phase uint8
+
+// The phases; zero is that of a pod of which nobody said.
+const (
+	PodPending Phase = iota + 1
+	PodRunning
+	PodSucceeded
+	PodFailed
+	PodUnknown
+)
+
+// String prints the API's word, "" for zero.
+func (p Phase) String() string {
+	return [...]string{"", "Pending", "Running", "Succeeded", "Failed", "Unknown"}[p]
+}
+
+// Limits are what a pod's containers may use of what is told of: thousandths of a core, and bytes.
+type Limits struct{ CPU, Memory int64 }
+
 // Key returns the pod's name.
 func (p Pod) Key() PodKey { return PodKey{p.Namespace, p.Name} }
 
@@ -96,6 +121,25 @@ func (p Pod) Provisionable() bool {
 // Unjudged reports whether kube-scheduler has yet to look at the pod: it will find a node for it, or say that there is none.
 func (p Pod) Unjudged() bool {
 	return p.Node == "" && !p.Unschedulable && p.Nominated == "" && !p.Gated && !p.Deleting() && p.Reschedulable()
+}
+
+// Protected reads the annotation do-not-disrupt: "true" protects for ever, a duration from the pod's start on. Anything else but "false"
+// protects nothing, and wrong says what is wrong with it.
+func (p *Pod) Protected() (until time.Time, forever bool, wrong string) {
+	switch p.DoNotDisrupt {
+	case "", "false":
+		return time.Time{}, false, ""
+	case "true":
+		return time.Time{}, true, ""
+	}
+	span, err := time.ParseDuration(p.DoNotDisrupt)
+	switch {
+	case err != nil:
+		return time.Time{}, false, fmt.Sprintf("%q is neither true nor a duration such as 10m or 2h", p.DoNotDisrupt)
+	case p.Started.IsZero():
+		return time.Time{}, false, ""
+	}
+	return p.Started.Add(span), false, ""
 }
 
 // Reschedulable reports whether the pod needs a place elsewhere when its node goes. What replaces a pod that is terminating waits on

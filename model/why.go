@@ -29,6 +29,7 @@ const (
 	WhyPlanCut        Why = "plan-cut-short"      // the work limit was reached; the next round goes on
 	WhyNoOfferings    Why = "no-offerings"        // the cloud offers nothing for this class (yet)
 	WhyStaticPool     Why = "static-pool"         // pools with a fixed number of replicas take no pending pods
+	WhyPaused         Why = "paused"              // people put it on hold; also of nodes that stay, and of moves that are undone
 	WhyMixedOSOrArch  Why = "impossible-selector" // the selector contradicts itself
 )
 
@@ -59,6 +60,8 @@ const (
 	WhyPoolGone            Why = "pool-gone"
 	WhyUnreadable          Why = "unreadable" // a value of the claim cannot be read: nothing is bought by what is left of it
 	WhyExpired             Why = "expired"
+	WhyInterrupted         Why = "interrupted" // the cloud takes the machine away
+	WhyUnhealthy           Why = "unhealthy"   // a condition of the node says that it does not work, and has for too long, or not for long enough yet
 	WhyEmpty               Why = "empty"
 	WhyDeleted             Why = "deleted"
 	WhyReplicasLowered     Why = "replicas-lowered" // a static pool has more nodes than a person wants
@@ -86,14 +89,19 @@ const (
 	WhyGraceOver        Why = "termination-grace-over"
 	WhyPendingPods      Why = "pending-pods"
 	WhyReplacing        Why = "awaiting-replacement" // it leaves as soon as what replaces it is there
+	WhyRepairBlocked    Why = "repair-blocked"       // it is unhealthy, and so many are that none is replaced for it
 	WhyReceiving        Why = "receiving-pods"       // pods of nodes that leave are to come here
 	WhyHeldBack         Why = "held-back"            // a move of it failed a short time ago
 	WhyNoHome           Why = "no-home"              // its pods would have no other place
 	WhyNoCheaperHome    Why = "no-cheaper-home"      // its pods cost as much elsewhere
 	WhySavingTooSmall   Why = "saving-too-small"     // less would be saved than the pool asks for
+	WhyUncertainHome    Why = "uncertain-home"       // its pods fit elsewhere only where kube-scheduler chooses just these places
 	WhyOtherMovesFirst  Why = "other-moves-first"    // what is decided already has to happen before
 	WhyUnderutilized    Why = "underutilized"        // as a reason to leave: its pods cost less elsewhere
 	WhyDrifted          Why = "drifted"              // as a reason to leave: it is not what its pool and class ask for
+	WhyTooYoung         Why = "too-young"            // it has drifted, and its pool replaces older ones only
+	WhyCanary           Why = "canary"               // it has drifted, and those replaced first have yet to prove themselves
+	WhyObserved         Why = "observed"             // it would leave, if its pool were not only observed
 	WhyReplacementLost  Why = "replacement-lost"     // a move is undone: what was to replace the node did not come
 	WhyMoveHalfBegun    Why = "move-half-begun"      // a move is undone: whoever began it did not come to its end
 	WhyMoveOutdated     Why = "move-outdated"        // a move is undone: it would not be right any more

@@ -30,6 +30,8 @@ type World struct {
 	// Instances is the cloud's last list; InstancesSeen is false until the first list arrived.
 	Instances     []Instance
 	InstancesSeen bool
+	// Paused is what is on hold of all pools, because the controller was told so. Ask PauseOf.
+	Paused Pause
 }
 
 // Object is anything the cluster tells us about.

@@ -36,8 +36,8 @@ const (
 	serviceRange = "10.0.0.0/16"
 	clusterDNS   = "10.0.0.10"
 
-	// issuer of service account tokens. Nobody fetches its keys: the emulated cloud reads claims, the API server has the key.
-	issuer = "https://kubernetes.default.svc.cluster.local"
+	// Issuer of service account tokens. Nobody fetches its keys: the emulated cloud reads claims, the API server has the key.
+	Issuer = "https://kubernetes.default.svc.cluster.local"
 
 	// pollEvery is the pause between two looks at whether something has started.
 	pollEvery = 50 * time.Millisecond
@@ -200,7 +200,7 @@ func (c *child) startServer(ctx context.Context, lis net.Listener) error {
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true", // the CNI's and kube-proxy's stand-ins ask for it
-		"--service-account-issuer=" + issuer,
+		"--service-account-issuer=" + Issuer,
 		"--service-account-key-file=" + c.keys.path("sa.pub"),
 		"--service-account-signing-key-file=" + c.keys.path("sa.key"),
 		"--service-cluster-ip-range=" + serviceRange,

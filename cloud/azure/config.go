@@ -22,9 +22,11 @@ type Config struct {
 	Location          string
 	NodeResourceGroup string
 	ClusterName       string
-	SubnetID          string // ARM id of the subnet for machines whose class names none
-	VnetGUID          string
-	Network           Network
+	// ClusterResourceGroup is that of the cluster itself; only Survey reads it.
+	ClusterResourceGroup string
+	SubnetID             string // ARM id of the subnet for machines whose class names none
+	VnetGUID             string
+	Network              Network
 
 	SSHPublicKey            string
 	AdminUsername           string   // default azureuser

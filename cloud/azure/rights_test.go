@@ -23,8 +23,8 @@ import (
 // one of their actions something is.
 func TestRolesAreExactlyWhatIsNeeded(t *testing.T) {
 	all := useWithRights(t, nil)
-	if n := forbidden(all); n != 0 {
-		t.Fatalf("%d requests were refused with the roles as they are", n)
+	if n := deniedFor(all); len(n) != 0 {
+		t.Fatalf("requests were refused with the roles as they are, for want of %q", n)
 	}
 	for i, role := range all.Rights() {
 		for _, action := range role.Actions {
@@ -37,22 +37,29 @@ func TestRolesAreExactlyWhatIsNeeded(t *testing.T) {
 					keep := slices.DeleteFunc(slices.Clone(a.Actions), func(x string) bool { return x == action })
 					less = append(less, arm.Assignment{Scope: a.Scope, Actions: keep})
 				}
-				if forbidden(useWithRights(t, less)) == 0 {
+				named := deniedFor(useWithRights(t, less))
+				if len(named) == 0 {
 					t.Errorf("nothing was refused without %s: the driver does not need it", action)
+				}
+				for _, n := range named {
+					if n != action {
+						t.Errorf("without %s, something was refused for want of %s", action, n)
+					}
 				}
 			})
 		}
 	}
 }
 
-func forbidden(c *arm.Cloud) int {
-	n := 0
+// deniedFor are the actions for want of which something was refused.
+func deniedFor(c *arm.Cloud) []string {
+	var out []string
 	for _, r := range c.Requests() {
 		if r.Status == http.StatusForbidden {
-			n++
+			out = append(out, r.Denied)
 		}
 	}
-	return n
+	return out
 }
 
 // useWithRights does everything that the driver can do, once, on a cluster with a network, a disk encryption set and

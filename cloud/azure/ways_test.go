@@ -92,7 +92,7 @@ func TestMachinesAreAskedForAsTheSwitchesSay(t *testing.T) {
 			if w.create == azure.GetFirst && looked != 1 || w.create == azure.IfNoneMatch && looked != 0 {
 				t.Errorf("looked %d times for the machine", looked)
 			}
-			if n := forbidden(s.cloud); n != 0 {
+			if n := len(deniedFor(s.cloud)); n != 0 {
 				t.Errorf("%d requests were refused for lack of rights", n)
 			}
 			for _, r := range s.cloud.Resources() {

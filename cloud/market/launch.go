@@ -82,12 +82,14 @@ func (m *Market) Launch(ctx context.Context, r Request, now time.Time) (model.In
 	return model.Instance{}, tried, exhausted(len(r.Options), refused)
 }
 
-// ranked returns the request's options with the one whose outcome we never learnt at the head, or after too many tries at the end.
+// ranked returns the request's options with the one whose outcome we never learnt at the head, or after too many tries at the end. The others come
+// as they are given, those last among their like whose machines were taken back.
 func (m *Market) ranked(r Request, now time.Time) []Option {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.memory.prune(now)
 	m.flights.prune(now)
+	r.Options = m.risks.order(r.Options, now)
 	open, ok := m.flights.unsure[r.Order.ClaimUID]
 	if !ok {
 		return r.Options

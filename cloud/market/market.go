@@ -36,6 +36,9 @@ type Config struct {
 	// MaxBlocks bounds how many refusals are remembered; beyond it the one that ends first is forgotten. Default 4096: a
 	// region has about a thousand sizes, four placements and two capacity types, but refusals come by family or zone.
 	MaxBlocks int
+	// RiskFor is how long a spot machine that was taken back speaks against its offering. Default 30 minutes: where room is short it stays so for
+	// longer than a sold-out size.
+	RiskFor time.Duration
 	// Regional reports whether a zone's name means "outside zones". Default: "0" and "".
 	Regional func(zone string) bool
 }
@@ -62,7 +65,7 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		at        *time.Duration
 		otherwise time.Duration
-	}{{&c.NoCapacityFor, 3 * time.Minute}, {&c.QuotaFor, 10 * time.Minute}, {&c.MaxFor, time.Hour}} {
+	}{{&c.NoCapacityFor, 3 * time.Minute}, {&c.QuotaFor, 10 * time.Minute}, {&c.MaxFor, time.Hour}, {&c.RiskFor, 30 * time.Minute}} {
 		if *d.at <= 0 {
 			*d.at = d.otherwise
 		}
@@ -95,6 +98,7 @@ type Market struct {
 	doubts  suspicions
 	flights flights
 	pause   pause
+	risks   risks
 }
 
 // New opens a market over a fleet.
@@ -106,6 +110,7 @@ func New(fleet cloud.Fleet, cfg Config) *Market {
 	m.memory = newMemory(cfg)
 	m.doubts = suspicions{}
 	m.flights = newFlights()
+	m.risks = risks{}
 	return m
 }
 

@@ -2,6 +2,7 @@ package memcloud
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,14 @@ func (c *Cloud) Restock(key model.OfferingKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.soldOut, key)
+}
+
+// RestockType sells every offering of the type again.
+func (c *Cloud) RestockType(name string) {
+	typ, _ := c.cfg.Catalog.Type(name)
+	for _, o := range typ.Offerings {
+		c.Restock(o.Key())
+	}
 }
 
 // SetQuota bounds a family ("" = all families together) to the thousandths of a core from now on.
@@ -99,6 +108,25 @@ func (c *Cloud) SwitchOff(id string) bool {
 		c.cfg.OnOff(i)
 	}
 	return true
+}
+
+// Machines are all machines as they are, whatever List would show and whoever may ask, sorted by name.
+func (c *Cloud) Machines() []model.Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []model.Instance
+	for _, name := range slices.Sorted(maps.Keys(c.machines)) {
+		m := c.machines[name]
+		if m.gone {
+			continue
+		}
+		i := clone(m.Instance)
+		if m.off && i.State == model.Running {
+			i.State = model.Stopped
+		}
+		out = append(out, i)
+	}
+	return out
 }
 
 // Resources names everything the cloud holds now, whatever List shows, sorted: a machine has a network interface and a

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
@@ -25,6 +24,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/kube/guard"
+	"github.com/karpenter-aks/karpenter/internal/meter"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -74,7 +74,7 @@ func runController(ctx context.Context, cfg config.Config) error {
 	defer p.evidence.Wait()
 
 	g, ctx := errgroup.WithContext(ctx)
-	metrics := server{name: "metrics", address: cfg.Ports.Address, port: cfg.Ports.Metrics, handler: metricsHandler(p.registry, cfg.Profiling)}
+	metrics := server{name: "metrics", address: cfg.Ports.Address, port: cfg.Ports.Metrics, handler: metricsHandler(p.metrics, cfg.Profiling)}
 	if cfg.Metrics.Secure {
 		follow, err := secure(&metrics, cfg.Metrics, p.rest)
 		if err != nil {
@@ -92,6 +92,7 @@ func runController(ctx context.Context, cfg config.Config) error {
 		}
 		g.Go(wait)
 	}
+	g.Go(func() error { control.Thrift(ctx, p.world); return nil })
 	g.Go(func() error { return p.controller.Follow(ctx) })
 	g.Go(func() error { return lead(ctx, cfg, p.rest, log, p.controller.Run) })
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
@@ -117,7 +118,7 @@ func secure(s *server, m config.Metrics, rc *rest.Config) (follow func(context.C
 // parts is what one controller process is made of.
 type parts struct {
 	rest       *rest.Config
-	registry   *prometheus.Registry
+	metrics    prometheus.Gatherer
 	world      *world.World
 	fleet      *azure.Fleet
 	controller *control.Controller
@@ -129,6 +130,7 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	registry, all := registries(cfg.Metrics)
 	store, err := apikube.New(rc, apikube.Options{Endpoint: cfg.Cluster.Endpoint, TokenGroups: cfg.Cluster.TokenGroups, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst,
 		Extras: apikube.Extras{Overlays: cfg.Gates["NodeOverlay"], Buffers: cfg.Gates["CapacityBuffer"]}})
 	if err != nil {
@@ -138,27 +140,28 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the connection to Azure: %w", err)
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics, err := observe.NewMetrics(registry, version)
+	metrics, err := observe.NewMetrics(registry, meter.Options{Profile: cfg.Metrics.Profile, NoState: cfg.Metrics.NoState, Version: version})
 	if err != nil {
 		return nil, err
 	}
 	mirror := world.New()
 	recorder := observe.New(store, log.WithName("controller"), metrics)
+	if err := recorder.Serve(mirror.Snapshot, mirror.IsSynced, time.Now); err != nil {
+		return nil, err
+	}
 	keeper := evidence.New(cfg.RefusedPlans, recorder.PlanKept)
 	c, err := control.New(control.Parts{
 		Store: store, Market: market.New(fleet, market.Config{}), World: mirror, Sweeper: fleet,
 		Observe: recorder, Refused: keeper.Keep, Version: version, Log: log.WithName("controller"), Now: time.Now,
 		Settings: control.Settings{BatchIdle: cfg.Batch.Idle, BatchMax: cfg.Batch.Max, StaticCapacity: cfg.Gates["StaticCapacity"],
 			Preferences: place.Preferences(cfg.PreferencePolicy), MinValues: place.MinValues(cfg.MinValuesPolicy), Nominate: cfg.Gates["NominatedNodes"],
-			SpotToSpot: cfg.Gates["SpotToSpotConsolidation"], KubeletIdentity: cfg.Azure.KubeletIdentityClientID},
+			NodeRepair: cfg.Gates["NodeRepair"], SpotToSpot: cfg.Gates["SpotToSpotConsolidation"], KubeletIdentity: cfg.Azure.KubeletIdentityClientID, Paused: cfg.Paused},
 		Mark: dieAt(os.Getenv(dieEnv)),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &parts{rest: rc, registry: registry, world: mirror, fleet: fleet, controller: c, evidence: keeper}, nil
+	return &parts{rest: rc, metrics: all, world: mirror, fleet: fleet, controller: c, evidence: keeper}, nil
 }
 
 func restConfig(k config.Kube) (*rest.Config, error) {

@@ -4,11 +4,17 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-aks/karpenter/internal/worldtext"
 )
 
 // version is set by the linker.
@@ -26,25 +32,72 @@ func run(args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), convertCommand(), refusedPlansCommand(), versionCommand())
+	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), refusedPlansCommand(), versionCommand(), scenarioTopic())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(stderr, "karpenter:", err)
-		return 1
+	err := root.Execute()
+	if err == nil {
+		return 0
 	}
-	return 0
+	code := 1
+	var e exit
+	if errors.As(err, &e) {
+		code, err = e.code, e.err
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "karpenter:", err)
+	}
+	return code
+}
+
+// exit ends the process with a code of its own; err may be nil when everything was said.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string { return fmt.Sprint("exit ", e.code, ": ", e.err) }
+
+// build is what "version -o json" says.
+type build struct {
+	Version   string `json:"version"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
 }
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var output string
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
+			if err := oneOfFlag("output", output, "text", "json", "yaml"); err != nil {
+				return err
+			}
+			text := []byte(version + "\n")
+			var err error
+			b := build{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			switch output {
+			case "json":
+				text, err = json.MarshalIndent(b, "", "  ")
+				text = append(text, '\n')
+			case "yaml":
+				text, err = yaml.Marshal(b)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
 			return err
 		},
 	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text (the version alone), json or yaml")
+	return cmd
+}
+
+// scenarioTopic is help about the notation of scenarios; it does nothing.
+func scenarioTopic() *cobra.Command {
+	return &cobra.Command{Use: "scenario", Short: "How scenarios are written, for simulate and explain", Long: worldtext.Notation}
 }

@@ -48,7 +48,7 @@ func serve(ctx context.Context, s server) (wait func() error, err error) {
 	}, nil
 }
 
-func metricsHandler(reg *prometheus.Registry, profiling bool) http.Handler {
+func metricsHandler(reg prometheus.Gatherer, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	if profiling {

@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
@@ -28,7 +30,10 @@ type simulateFlags struct {
 	networkPlugin, networkMode string
 	memoryOverhead             float64
 	without                    []string
+	at                         string
 	accept                     int
+	// live is the cluster to ask when no file is named.
+	live liveFlags
 }
 
 func (f *simulateFlags) register(cmd *cobra.Command) {
@@ -38,6 +43,8 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.pending, "pending", "", "which pods without a node wait for one: all, or unschedulable (those that kube-scheduler has tried) (default all)")
 	fl.StringVar(&f.preferences, "preference-policy", "", "what pods' wishes are worth: Respect or Ignore (default Respect)")
 	fl.StringVar(&f.minValues, "min-values-policy", "", "whether minValues of pools are a must: Strict or BestEffort (default Strict)")
+	fl.StringVar(&f.at, "at", "", "the moment to look at, such as 2026-05-01T12:00:00Z (default: now for a cluster, the newest time in a dump)")
+	f.live.register(cmd)
 	fl.StringArrayVar(&f.without, "without", nil, "do without this node: what if it left? May be given more than once")
 	fl.StringVar(&f.networkPlugin, "network-plugin", "azure", "the cluster's network plugin: azure or none; it decides how many pods a machine takes")
 	fl.StringVar(&f.networkMode, "network-plugin-mode", "overlay", "overlay, or empty for addresses of the subnet")
@@ -49,6 +56,26 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences),
 		MinValues: place.MinValues(f.minValues), Without: f.without, Accept: f.accept}
 	var errs []error
+	if f.at != "" {
+		at, err := time.Parse(time.RFC3339, f.at)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--at: %q is not a time such as 2026-05-01T12:00:00Z", f.at))
+		}
+		o.Now = at
+	}
+	if len(names) == 0 || f.live.also {
+		file, notes, err := f.live.dump(ctx)
+		if err != nil {
+			return simulate.Answer{}, err
+		}
+		o.Files, o.Notes = append(o.Files, file), notes
+		if o.Now.IsZero() {
+			o.Now = time.Now()
+		}
+		if f.pending == "" { // kube-scheduler is at work there
+			o.Pending = simulate.PendingUnschedulable
+		}
+	}
 	for _, name := range names {
 		file, err := readInput(stdin, name, maxInput)
 		errs = append(errs, err)
@@ -131,29 +158,31 @@ func readInput(stdin io.Reader, name string, most int64) (simulate.File, error) 
 func simulateCommand() *cobra.Command {
 	var f simulateFlags
 	var output string
-	var trace bool
+	var trace, fail bool
 	cmd := &cobra.Command{
-		Use:   "simulate FILE...",
-		Short: "Say what would be bought for the pods in a dump or a scenario, and why not",
-		Long: `Say what would be bought for the pods in a dump or a scenario, for how much, and why pods would be left over.
-Nothing is bought, and neither a cluster nor Azure is asked.
+		Use:   "simulate [FILE...]",
+		Short: "Say what would be bought for the pods of a cluster, a dump or a scenario, and why not",
+		Long: `Say what would be bought for the pods of a cluster, a dump or a scenario, for how much, and why pods would be left over.
+Nothing is bought, and Azure is not asked. Without a FILE the cluster is asked that kubectl would ask; that takes the right to
+read, and changes nothing. With --live FILEs come on top of what the cluster has.
 
 A FILE is a dump (YAML or JSON) or a scenario (lines like "pod web x3 cpu=1"); "-" is standard input. Several files
 make one world; an object in a later file takes the place of its namesake in an earlier one.`,
 		Example: `  kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml > dump.yaml
   karpenter simulate dump.yaml
-  karpenter simulate dump.yaml another-nodepool.yaml      # what if there were one more pool?
+  karpenter simulate                                      # the cluster of the kubeconfig
+  karpenter simulate --live another-nodepool.yaml         # what if it had one more pool?
+  karpenter simulate dump.yaml another-nodepool.yaml      # the same for a dump
   karpenter simulate dump.yaml --without aks-node-1       # what if that node left?
+  karpenter help scenario                                 # how scenarios are written
   kubectl get nodes,pods,nodepools -A -o json | karpenter simulate - --location westeurope`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New(`no file: name a dump or a scenario, or "-" for standard input (karpenter simulate --help shows how to dump)`)
-			}
-			if err := oneOfFlag("output", output, "text", "wide", "json"); err != nil {
+			if err := oneOfFlag("output", output, "text", "wide", "json", "yaml"); err != nil {
 				return err
 			}
-			if trace && output == "json" {
-				return errors.New("--trace is text: leave it out, or -o json")
+			machines := output == "json" || output == "yaml"
+			if trace && machines {
+				return fmt.Errorf("--trace is text: leave it out, or -o %s", output)
 			}
 			if f.accept < 0 {
 				return fmt.Errorf("--trace-upto: %d is no line of a trace; they begin with 1", f.accept)
@@ -166,63 +195,35 @@ make one world; an object in a later file takes the place of its namesake in an 
 			if trace {
 				text = append(text, a.Trace()...)
 			}
-			if output == "json" {
+			if machines {
 				if text, err = a.JSON(); err != nil {
 					return err
 				}
 			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
+			if output == "yaml" {
+				if text, err = yaml.JSONToYAML(text); err != nil {
+					return err
+				}
+			}
+			if _, err = cmd.OutOrStdout().Write(text); err != nil {
+				return err
+			}
+			if n := len(a.Plan.Unscheduled); fail && n > 0 {
+				return exit{unscheduledExit, fmt.Errorf("%d pods have no place (--fail-on-unscheduled)", n)}
+			}
+			return nil
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVar(&trace, "trace", false, "also list the decisions on the way to the plan, and what each changed")
 	cmd.Flags().IntVar(&f.accept, "trace-upto", 0, "show the plan as it was at this line of the trace")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, wide (nothing cut short) or json")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, wide (nothing cut short), json or yaml")
+	cmd.Flags().BoolVar(&fail, "fail-on-unscheduled", false, fmt.Sprintf("end with exit code %d when a pod is left without a place", unscheduledExit))
 	return cmd
 }
 
-func explainCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "explain", Short: "Say why something is as it is",
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(explainPodCommand())
-	return cmd
-}
-
-func explainPodCommand() *cobra.Command {
-	var f simulateFlags
-	var files []string
-	cmd := &cobra.Command{
-		Use:     "pod NAMESPACE/NAME -f FILE",
-		Short:   "Say where a pod of a dump would go, or which constraint of which pool refuses it",
-		Example: "  karpenter explain pod shop/web-0 -f dump.yaml",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("want one pod, as NAMESPACE/NAME or NAME")
-			}
-			if len(files) == 0 {
-				return errors.New(`no file: give -f with a dump or a scenario, or "-f -" for standard input`)
-			}
-			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), files)
-			if err != nil {
-				return err
-			}
-			ns, name, ok := strings.Cut(args[0], "/")
-			if !ok {
-				ns, name = "default", args[0]
-			}
-			text, ok := a.Explain(model.PodKey{Namespace: ns, Name: name})
-			if !ok {
-				return fmt.Errorf("there is no pod %s/%s in the input%s", ns, name, a.Namesakes(name))
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
-		},
-	}
-	f.register(cmd)
-	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a dump or a scenario; may be given more than once")
-	return cmd
-}
+// unscheduledExit is the exit code of a simulation that was asked to fail, so that scripts can tell it from one that could not be made.
+const unscheduledExit = 3
 
 func oneOfFlag(name, value string, choices ...string) error {
 	for _, c := range choices {

@@ -2,7 +2,7 @@
 //
 // It translates a picture into the types of sigs.k8s.io/karpenter, runs that project's scheduler, and translates the
 // result back. It is a witness, not a part of the product: nothing but judges and benchmarks may import it. It does
-// not judge the result, and asks only for provisioning, not for consolidation.
+// not judge the result.
 //
 // A Problem is translated once, outside any timer. Each Run has a topology, a cluster state and a scheduler of its own,
 // because a scheduler that has solved once remembers the machines it opened. No time limit is set: what the real
@@ -169,25 +169,10 @@ type Run struct {
 
 // Fresh sets a scheduler up: cluster state, topology, templates. This is what upstream does anew for every batch of pods.
 func (p *Problem) Fresh() (*Run, error) {
-	ctx := options.ToContext(injection.WithControllerName(quiet(), "provisioner"),
-		&options.Options{PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict, IgnoreDRARequests: true,
-			FeatureGates: options.FeatureGates{ReservedCapacity: true}})
+	ctx := settings("provisioner")
 	cluster := state.NewCluster(clock.RealClock{}, p.client, nil)
-	for _, c := range p.claims {
-		cluster.UpdateNodeClaim(c.DeepCopy())
-	}
-	for _, n := range p.nodes {
-		if err := cluster.UpdateNode(ctx, n.DeepCopy()); err != nil {
-			return nil, fmt.Errorf("node %s: %w", n.Name, err)
-		}
-	}
-	for _, x := range p.world.Pods {
-		if x.Node == "" {
-			continue
-		}
-		if err := cluster.UpdatePod(ctx, objects.Pod(x)); err != nil {
-			return nil, fmt.Errorf("pod %s: %w", x.Key(), err)
-		}
+	if err := p.fill(ctx, cluster); err != nil {
+		return nil, err
 	}
 	nodes := cluster.DeepCopyNodes().Active()
 	topology, err := scheduling.NewTopology(ctx, p.client, cluster, nodes, p.pools, p.types, p.pods, p.opts...)
@@ -197,6 +182,34 @@ func (p *Problem) Fresh() (*Run, error) {
 	s := scheduling.NewScheduler(ctx, p.client, p.pools, cluster, nodes, topology, p.types, p.daemons, events.NewRecorder(&record.FakeRecorder{}),
 		clock.RealClock{}, p.volumes, nil, p.opts...)
 	return &Run{problem: p, ctx: ctx, scheduler: s}, nil
+}
+
+// settings is a context with the options that upstream has by default.
+func settings(controller string) context.Context {
+	return options.ToContext(injection.WithControllerName(quiet(), controller),
+		&options.Options{PreferencePolicy: options.PreferencePolicyRespect, MinValuesPolicy: options.MinValuesPolicyStrict, IgnoreDRARequests: true,
+			FeatureGates: options.FeatureGates{ReservedCapacity: true}})
+}
+
+// fill tells upstream's cluster state what is there.
+func (p *Problem) fill(ctx context.Context, cluster *state.Cluster) error {
+	for _, c := range p.claims {
+		cluster.UpdateNodeClaim(c.DeepCopy())
+	}
+	for _, n := range p.nodes {
+		if err := cluster.UpdateNode(ctx, n.DeepCopy()); err != nil {
+			return fmt.Errorf("node %s: %w", n.Name, err)
+		}
+	}
+	for _, x := range p.world.Pods {
+		if x.Node == "" {
+			continue
+		}
+		if err := cluster.UpdatePod(ctx, objects.Pod(x)); err != nil {
+			return fmt.Errorf("pod %s: %w", x.Key(), err)
+		}
+	}
+	return nil
 }
 
 // Solve places the pods; Result says where.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -93,9 +94,13 @@ func departing(w *model.World) map[string]bool {
 }
 
 // held reports whether nobody may move the pod although its node leaves: it forbids that, or a disruption budget lets nobody go. One
-// that goes already does so whoever forbade it.
+// that goes already does so whoever forbade it, and all go whose machine the cloud takes away.
 func (a *audit) held(p *model.Pod) bool {
 	if p.Deleting() {
+		return false
+	}
+	n := a.w.Index.Node(p.Node)
+	if n != nil && outage.Interrupted(n) { // all of its pods go, whatever protects them
 		return false
 	}
 	if a.shut == nil {

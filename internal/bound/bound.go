@@ -80,6 +80,10 @@ type Certificate struct {
 	Use    []int32
 }
 
+// Of is what one pod of a group is worth, in micro-dollars per hour; all pods together are worth at
+// most a micro-dollar less than Value.
+func (c Certificate) Of(group int32) float64 { return float64(c.Worth[group]) / unit }
+
 // Proof is a tree. A leaf prices resources; an inner node says: either at most At pods of Group are on the machine, or more.
 type Proof struct {
 	Prices    []int64 // of one unit of each resource, in the unit of Worth; leaves only

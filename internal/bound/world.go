@@ -20,21 +20,51 @@ const grain = 64 << 10
 // pod per machine where pods refuse their own kind per host. Left out, which lowers the bound: limits, weights, minValues, spread,
 // affinity to pods, host ports and attach limits. O(pods + kinds of pods × offerings).
 func FromWorld(w model.World, pods []model.Pod) Problem {
+	list := make([]Demand, len(pods))
+	for i := range pods {
+		list[i] = Demand{Pod: &pods[i], Count: 1}
+	}
+	p, _ := FromDemand(w, list, nil)
+	return p
+}
+
+// Demand is so many pods that are alike.
+type Demand struct {
+	Pod   *model.Pod
+	Count int64
+}
+
+// Standing is a machine that is there, and that a plan may go on paying for, as often as it likes.
+type Standing struct {
+	Name  string
+	Room  model.Resources // daemons already taken away
+	Price model.Price
+}
+
+// FromDemand is FromWorld of pods that were counted before, where machines that are there may be used,
+// too: by all pods, which can only lower the bound. of says which group each demand is in, -1 where
+// nothing holds its pods. O(demands + kinds of pods × offerings + standing).
+func FromDemand(w model.World, pods []Demand, standing []Standing) (p Problem, of []int32) {
 	b := &builder{w: w, columns: map[string]int{}, kinds: map[string]*kind{}, groups: map[string]int{}}
 	for _, r := range []string{model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods} {
 		b.column(r)
 	}
-	for _, p := range pods {
-		for _, name := range slices.Sorted(maps.Keys(p.Requests.Extended)) {
+	for _, d := range pods {
+		for _, name := range slices.Sorted(maps.Keys(d.Pod.Requests.Extended)) {
 			b.column(name)
 		}
 	}
-	for _, p := range pods {
-		b.add(p)
+	of = make([]int32, len(pods))
+	for i, d := range pods {
+		of[i] = b.add(*d.Pod, d.Count)
 	}
 	b.offer()
-	b.finish()
-	return b.p
+	b.keep(standing)
+	kept := b.finish()
+	for i, g := range of {
+		of[i] = kept[g]
+	}
+	return b.p, of
 }
 
 type builder struct {
@@ -78,8 +108,8 @@ func (b *builder) vector(r model.Resources, up bool) []int64 {
 	return out
 }
 
-// add puts a pod into its group.
-func (b *builder) add(p model.Pod) {
+// add puts pods into their group, and returns which it is.
+func (b *builder) add(p model.Pod, count int64) int32 {
 	key := kindText(p)
 	k := b.kinds[key]
 	if k == nil {
@@ -109,7 +139,8 @@ func (b *builder) add(p model.Pod) {
 		b.p.Groups = append(b.p.Groups, Group{Name: p.Key().String(), Need: need, Most: most})
 		b.kindOf = append(b.kindOf, k)
 	}
-	b.p.Groups[g].Count++
+	b.p.Groups[g].Count += count
+	return int32(g)
 }
 
 // lonely reports whether a pod refuses pods like itself on its host.
@@ -238,16 +269,37 @@ func (b *builder) suited(s *site) string {
 	return string(out)
 }
 
-// finish tells groups where they may run, and sorts out the pods that may run nowhere.
-func (b *builder) finish() {
+// keep lists machines that are there, once per room and price.
+func (b *builder) keep(standing []Standing) {
+	seen := map[string]bool{}
+	for _, s := range standing {
+		room := b.vector(s.Room, true)
+		key := string(textOf(room)) + s.Price.String()
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		for _, k := range b.order {
+			k.on = append(k.on, int32(len(b.p.Machines)))
+		}
+		b.p.Machines = append(b.p.Machines, Machine{Name: s.Name, Room: room, Price: s.Price})
+	}
+}
+
+// finish tells groups where they may run, sorts out the pods that may run nowhere, and says which
+// number each group has then, -1 where it has none.
+func (b *builder) finish() (now []int32) {
 	kept := b.p.Groups[:0]
 	for i, g := range b.p.Groups {
 		g.On = b.kindOf[i].on
 		if slices.ContainsFunc(g.On, func(m int32) bool { return most(g, b.p.Machines[m]) > 0 }) {
+			now = append(now, int32(len(kept)))
 			kept = append(kept, g)
 		} else {
+			now = append(now, -1)
 			b.p.Unplaceable += g.Count
 		}
 	}
 	b.p.Groups = kept
+	return now
 }

@@ -2,6 +2,7 @@ package budget_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,4 +76,65 @@ func TestOpenWindowsAreThoseThatFiredLately(t *testing.T) {
 			t.Errorf("%q for %dm at %s: %d, want %d", schedule, length, now, got, want)
 		}
 	})
+}
+
+// TestWindowsOpenInTheirZone looks at windows around the days on which Berlin puts its clocks forward (29 March 2026, 2:00 to 3:00) and back
+// (25 October 2026, 3:00 to 2:00). Times are UTC.
+func TestWindowsOpenInTheirZone(t *testing.T) {
+	for _, c := range []struct {
+		claim, schedule string
+		length          time.Duration
+		at              string
+		open            bool
+	}{
+		{"in winter, an hour ahead", "TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-01-07T08:00:00Z", true},
+		{"in winter, before", "TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-01-07T07:59:59Z", false},
+		{"in summer, two hours ahead", "TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-07-07T07:00:00Z", true},
+		{"in summer, over", "TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-07-07T08:00:00Z", false},
+		{"the other way to write it", "CRON_TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-07-07T07:00:00Z", true},
+		{"without a zone", "0 9 * * *", time.Hour, "2026-07-07T09:00:00Z", true},
+		{"a macro in a zone", "TZ=Asia/Kolkata @daily", time.Hour, "2026-01-06T18:30:00Z", true},
+		{"the day of the week is the zone's", "TZ=Asia/Tokyo 0 1 * * mon", time.Hour, "2026-01-04T16:30:00Z", true},
+		{"the morning after clocks went forward", "TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-03-29T07:00:00Z", true},
+		{"the morning after clocks went back", "TZ=Europe/Berlin 0 9 * * *", time.Hour, "2026-10-25T08:00:00Z", true},
+		{"a night that is an hour shorter ends an hour later by the clock", "TZ=Europe/Berlin 0 22 * * *", 8 * time.Hour, "2026-03-29T04:59:59Z", true},
+		{"and not later", "TZ=Europe/Berlin 0 22 * * *", 8 * time.Hour, "2026-03-29T05:00:00Z", false},
+		{"a time that is left out does not come", "TZ=Europe/Berlin 30 2 * * *", 30 * time.Minute, "2026-03-29T01:10:00Z", false},
+		{"a time that comes twice, the first", "TZ=Europe/Berlin 30 2 * * *", 30 * time.Minute, "2026-10-25T00:40:00Z", true},
+		{"blanks of any kind", "TZ=Europe/Berlin\t0  9\t* * *", time.Hour, "2026-01-07T08:00:00Z", true},
+	} {
+		now, err := time.Parse(time.RFC3339, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := budget.Unlimited
+		if c.open {
+			want = 0
+		}
+		p := model.Pool{Budgets: []model.DisruptionBudget{{Nodes: "0", Schedule: c.schedule, Duration: c.length}}}
+		if got := budget.Allowed(p, budget.Drifted, 10, 0, now); got != want {
+			t.Errorf("%s: %q at %s allows %d, want %d", c.claim, c.schedule, c.at, got, want)
+		}
+	}
+}
+
+func TestWhatCannotBeReadAllowsNothingAndIsNamed(t *testing.T) {
+	for schedule, want := range map[string]string{
+		"TZ=Europe/Berlln 0 9 * * *": `"Europe/Berlln" is no time zone`,
+		"TZ=Local 0 9 * * *":         `"Local" is no time zone`,
+		"TZ= 0 9 * * *":              "time zone",
+		"TZ=Europe/Berlin":           "expected exactly 5 fields",
+		"TZ=../../etc/passwd @daily": "is no time zone",
+		"sometimes":                  "expected exactly 5 fields",
+		"0 25 * * *":                 "above maximum",
+	} {
+		b := model.DisruptionBudget{Nodes: "5", Schedule: schedule, Duration: time.Hour}
+		err := budget.Check(b)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want words with %q", schedule, err, want)
+		}
+		if got := budget.Allowed(model.Pool{Budgets: []model.DisruptionBudget{b}}, budget.Empty, 10, 0, noon); got != 0 {
+			t.Errorf("%q allows %d, want none", schedule, got)
+		}
+	}
 }

@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/karpenter-aks/karpenter/internal/meter"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // Config is everything the controller was told. It does not change once parsed.
@@ -28,6 +31,8 @@ type Config struct {
 	// MinValuesPolicy is Strict or BestEffort: whether a pool's minValues may be relaxed.
 	MinValuesPolicy   string
 	IgnoreDRARequests bool
+	// Paused is what is on hold of all pools.
+	Paused model.Pause
 	// RefusedPlans is the directory where plans that our own audit refused are written down; "" = nowhere.
 	RefusedPlans string
 	// Profiling asks for profiles beside the metrics.
@@ -116,6 +121,9 @@ type Metrics struct {
 	Secure bool
 	// CertDir holds tls.crt and tls.key; "" means a certificate that the process signs itself.
 	CertDir string
+	// Profile says how much is served; NoState leaves out what is about the cluster's objects as they are.
+	Profile meter.Profile
+	NoState bool
 }
 
 // Log says what is written where.

@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/karpenter-aks/karpenter/internal/meter"
 )
 
 // minimal is the smallest environment that starts.
@@ -69,8 +71,8 @@ func TestDefaults(t *testing.T) {
 			Name: "karpenter-leader-election", Namespace: "kube-system",
 		}},
 		Batch: Batch{Idle: time.Second, Max: 10 * time.Second},
-		Ports: Ports{Metrics: 8080, Health: 8081},
-		Log:   Log{Level: "info", Outputs: []string{"stdout"}, ErrorOutputs: []string{"stderr"}},
+		Ports: Ports{Metrics: 8080, Health: 8081}, Metrics: Metrics{Profile: meter.Standard},
+		Log: Log{Level: "info", Outputs: []string{"stdout"}, ErrorOutputs: []string{"stderr"}},
 		Gates: map[string]bool{
 			"CapacityBuffer": false, "NodeOverlay": false, "NodeRepair": false, "NominatedNodes": true, "ReservedCapacity": true,
 			"SpotToSpotConsolidation": false, "StaticCapacity": false,

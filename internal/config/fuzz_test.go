@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 )
 
 // FuzzFlagAndEnvironmentMeanTheSame says one option as a flag and by its environment name.
@@ -19,6 +21,9 @@ func FuzzFlagAndEnvironmentMeanTheSame(f *testing.F) {
 		for i := range options() {
 			f.Add(uint8(i), v)
 		}
+	}
+	for i, v := range mutated.Texts(2000, "1s", "-1", "true", "a=b,c=d", "NodeRepair=true,x=y", "1e9", "https://x:1/", "9999999h", "a/b") {
+		f.Add(uint8(i), v)
 	}
 	f.Fuzz(func(t *testing.T, n uint8, value string) {
 		o := options()[int(n)%len(options())]
@@ -55,9 +60,8 @@ func FuzzFlagAndEnvironmentMeanTheSame(f *testing.F) {
 // FuzzArguments gives any arguments: each that is wrong is told with what to do, once, and there are no more problems than things to
 // be wrong.
 func FuzzArguments(f *testing.F) {
-	for _, s := range []string{"", "--help", "-metrics-port\n9090", "--log-level", "--log-leve=info", "x\ny", "--=1", "-", "--memory-limit\n-1", "--batch-idle-duration=1h"} {
-		f.Add(s)
-	}
+	seeds := []string{"", "--help", "-metrics-port\n9090", "--log-level", "--log-leve=info", "x\ny", "--=1", "-", "--memory-limit\n-1", "--batch-idle-duration=1h"}
+	mutated.Add(f, 1000, seeds...)
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\n")
 		c, err := Parse(args, lookup(minimal()))

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/karpenter-aks/karpenter/internal/meter"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // setter parses a value into a Config. Its error completes a sentence that starts with the option's name.
@@ -41,6 +44,16 @@ func oneOf(at func(*Config) *string, allowed ...string) setter {
 		*at(c) = v
 		return nil
 	}
+}
+
+// profile takes the words of package meter.
+func profile(c *Config, v string) error {
+	p, ok := meter.ParseProfile(v)
+	if !ok {
+		return fmt.Errorf("is %q", v)
+	}
+	c.Metrics.Profile = p
+	return nil
 }
 
 func boolean(at func(*Config) *bool) setter {
@@ -262,6 +275,24 @@ func tags(c *Config, v string) error {
 	return nil
 }
 
+// pause refuses words that nobody knows: a start can be mended at once, unlike an annotation.
+func pause(c *Config, v string) error {
+	p := model.ParsePause(v)
+	if len(p.Unreadable) > 0 {
+		return fmt.Errorf("is %q", v)
+	}
+	p.Observe = c.Paused.Observe
+	c.Paused = p
+	return nil
+}
+
+func disruptionMode(c *Config, v string) error {
+	mode := ""
+	err := oneOf(func(*Config) *string { return &mode }, model.DisruptionAct, model.DisruptionObserve)(c, v)
+	c.Paused.Observe = mode == model.DisruptionObserve
+	return err
+}
+
 // Feature gates with their defaults.
 func defaultGates() map[string]bool {
 	return map[string]bool{
@@ -275,8 +306,18 @@ func defaultGates() map[string]bool {
 	}
 }
 
+// Gates reads a list such as "NodeRepair=true" on top of the defaults, as the flag feature-gates is read. The error names what is wrong.
+func Gates(list string) (map[string]bool, error) {
+	c := Config{Gates: defaultGates()}
+	if list == "" {
+		return c.Gates, nil
+	}
+	err := gates(&c, list)
+	return c.Gates, err
+}
+
 // acting names the gates that change what the controller does.
-var acting = []string{"CapacityBuffer", "NodeOverlay", "NominatedNodes", "StaticCapacity"}
+var acting = []string{"CapacityBuffer", "NodeOverlay", "NodeRepair", "NominatedNodes", "SpotToSpotConsolidation", "StaticCapacity"}
 
 func gates(c *Config, v string) error {
 	c.Gates = defaultGates()

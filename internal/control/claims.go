@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
@@ -13,55 +15,174 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
 	"github.com/karpenter-aks/karpenter/internal/nomination"
+	"github.com/karpenter-aks/karpenter/internal/observe"
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// lifecycles asks lifecycle.Next for every claim and starts the steps that are due.
-func (c *Controller) lifecycles(ctx context.Context) time.Duration {
-	w := c.World.Snapshot()
-	now := c.Now()
-	nodes := map[string][]model.Node{}
-	for _, n := range w.Nodes {
-		if n.ProviderID != "" {
-			nodes[n.ProviderID] = append(nodes[n.ProviderID], n)
-		}
-	}
-	machines := machinesByClaim(w)
-	var landings map[string]nomination.Landing
-	next, _ := c.safely(&c.promises, opening, w, func() { landings = c.landings(w) })
-	joined, want := make(map[string]bool, len(w.Claims)), wanted{}
+// keeper asks lifecycle.Next for claims, and starts the steps that are due. Its memory is only about when to look, and which nodes were seen.
+type keeper struct {
+	*Controller
+	// joined are the UIDs of claims of which a node was seen.
+	joined map[string]bool
+	// due says when claims are to be looked at again, although nothing changed.
+	due map[string]time.Time
+	// again is when all of them are, zero when they are not.
+	again    time.Time
+	machines machines
+}
+
+func (c *Controller) keeper() *keeper { return &keeper{Controller: c} }
+
+// pass looks at all claims.
+func (k *keeper) pass(ctx context.Context) time.Duration {
+	w := k.World.Snapshot()
+	joined := make(map[string]bool, len(w.Claims))
+	k.due, k.again = map[string]time.Time{}, time.Time{}
+	s := k.sight(w)
 	for i := range w.Claims {
-		claim := w.Claims[i]
-		v := lifecycle.View{
-			Claim: claim, Instance: machines[claim.Name], ListedAt: c.World.SeenAt(cmp.Or(claim.ProviderID, c.Market.IDOf(claim.Name))),
-			Pool: poolOf(w, claim.Pool), Class: classOf(w, claim.Class), Hold: landings[claim.Name].Hold, Now: now,
-		}
-		switch {
-		case claim.ProviderID != "":
-			v.Nodes = nodes[claim.ProviderID]
-		case v.Instance != nil: // accepted, but we died before the claim could say so
-			v.Nodes = nodes[v.Instance.ID]
-		}
-		v.Drift, v.Hashes = want.differs(c, &w, &v)
-		v.NodeSeen = c.joined[claim.UID]
-		joined[claim.UID] = v.NodeSeen || len(v.Nodes) > 0
-		var step lifecycle.Step
-		if wait, ok := c.safely(&c.claims, claim.Name, w, func() { step = lifecycle.Next(v) }); !ok {
-			next = sooner(next, wait)
-			continue
-		}
-		next = sooner(next, step.After)
-		if step.Do == lifecycle.Wait && len(step.Conditions) == 0 {
-			continue
-		}
-		wait := c.claims.start(ctx, claim.Name, func(ctx context.Context) error { return c.do(ctx, v, step, landings[claim.Name].Tell) })
-		next = sooner(next, wait)
+		c := &w.Claims[i]
+		seen := k.step(ctx, s, c)
+		joined[c.UID] = k.joined[c.UID] || seen
 	}
-	c.joined = joined
+	k.joined = joined
+	return k.next(s.now)
+}
+
+// part looks at the claims of which is news for how long pods left their nodes alone, and at those that are due.
+func (k *keeper) part(ctx context.Context, news world.News) time.Duration {
+	w := k.World.Snapshot()
+	s := k.sight(w)
+	if !k.again.IsZero() && !k.again.After(s.now) {
+		return k.pass(ctx)
+	}
+	names := news.Claims
+	for name, at := range k.due {
+		if at.After(s.now) {
+			continue
+		}
+		if names == nil {
+			names = map[string]bool{}
+		}
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		delete(k.due, name)
+		if c := w.Index.Claim(name); c != nil && k.step(ctx, s, c) {
+			k.joined[c.UID] = true
+		}
+	}
+	return k.next(s.now)
+}
+
+// next says when the first claim is due; 0 = none is.
+func (k *keeper) next(now time.Time) (next time.Duration) {
+	soon := func(at time.Time) {
+		if !at.IsZero() {
+			next = sooner(next, max(at.Sub(now), time.Nanosecond))
+		}
+	}
+	soon(k.again)
+	for _, at := range k.due {
+		soon(at)
+	}
 	return next
+}
+
+// sight is a picture, and what claims are looked at with.
+type sight struct {
+	w        model.World
+	now      time.Time
+	nodes    map[string][]model.Node // by provider ID
+	landings func() map[string]nomination.Landing
+	wards    func() outage.Wards
+	want     wanted
+}
+
+func (k *keeper) sight(w model.World) *sight {
+	type key struct{}
+	s := &sight{w: w, now: k.Now(), want: wanted{}}
+	s.nodes = w.Index.Memo(key{}, func() any { return nodesByMachine(w.Nodes) }).(map[string][]model.Node)
+	k.machines.update(w.Instances)
+	s.landings = sync.OnceValue(func() (list map[string]nomination.Landing) {
+		if wait, ok := k.safely(&k.promises, opening, w, func() { list = k.Controller.landings(w) }); !ok {
+			k.again = s.now.Add(wait)
+		}
+		return list
+	})
+	s.wards = sync.OnceValue(func() outage.Wards { return outage.Survey(&s.w) })
+	return s
+}
+
+// nodesByMachine are the nodes that there are of each machine, by provider ID: one, but for mistakes.
+func nodesByMachine(nodes []model.Node) map[string][]model.Node {
+	out := make(map[string][]model.Node, len(nodes))
+	for i := range nodes {
+		id := nodes[i].ProviderID
+		if id == "" {
+			continue
+		}
+		if list := out[id]; list == nil {
+			out[id] = nodes[i : i+1 : i+1]
+		} else {
+			out[id] = append(list, nodes[i])
+		}
+	}
+	return out
+}
+
+// step looks at one claim, and reports whether there is a node of it.
+func (k *keeper) step(ctx context.Context, s *sight, c *model.Claim) (seen bool) {
+	claim := *c
+	v := lifecycle.View{
+		Claim: claim, Instance: k.machines.claimed(c), ListedAt: k.World.SeenAt(cmp.Or(claim.ProviderID, k.Market.IDOf(claim.Name))),
+		Pool: poolOf(s.w, claim.Pool), Class: classOf(s.w, claim.Class), Now: s.now,
+	}
+	var landing nomination.Landing
+	if !claim.Is(model.Registered) { // others do not open any more
+		landing = s.landings()[claim.Name]
+	}
+	v.Hold = landing.Hold
+	switch {
+	case claim.ProviderID != "":
+		v.Nodes = s.nodes[claim.ProviderID]
+	case v.Instance != nil: // accepted, but we died before the claim could say so
+		v.Nodes = s.nodes[v.Instance.ID]
+	}
+	if k.Settings.NodeRepair && len(v.Nodes) > 0 {
+		v.Sick, _ = outage.SicknessOf(&v.Nodes[0])
+		v.RepairHeld = s.wards().Full(claim.Pool)
+	}
+	v.Drift, v.Hashes = s.want.differs(k.Controller, &s.w, &v)
+	v.NodeSeen, seen = k.joined[claim.UID], len(v.Nodes) > 0
+	again := func(d time.Duration) {
+		if at, known := k.due[claim.Name]; d > 0 && (!known || s.now.Add(d).Before(at)) {
+			k.due[claim.Name] = s.now.Add(d)
+		}
+	}
+	var step lifecycle.Step
+	if wait, ok := k.safely(&k.claims, claim.Name, s.w, func() { step = lifecycle.Next(v) }); !ok {
+		again(wait)
+		return seen
+	}
+	again(step.After)
+	if step.Do == lifecycle.Wait && len(step.Conditions) == 0 {
+		return seen
+	}
+	again(k.claims.step(ctx, claim.Name, once(step), func(ctx context.Context) error { return k.do(ctx, v, step, landing.Tell) }))
+	return seen
+}
+
+// once names a step whose effect shows in the cluster, so that it is not repeated before; "" for one that is tried until it is done.
+func once(s lifecycle.Step) string {
+	switch s.Do {
+	case lifecycle.AddFinalizer, lifecycle.Register, lifecycle.Initialize, lifecycle.Delete, lifecycle.DeleteNodes:
+		return string(s.Do) + " " + string(s.Why)
+	}
+	return ""
 }
 
 // wanted says what nodes of pools should be; each pool is looked at once.
@@ -80,30 +201,46 @@ func (x wanted) differs(c *Controller, w *model.World, v *lifecycle.View) (drift
 	return want.Of(&v.Claim, &v.Nodes[0]), want.Backfill(&v.Claim)
 }
 
-// noneLands reports whether nothing but pods changed, and no node is about to open for pods: of what is about pods, that is all that claims wait for.
-func (c *Controller) noneLands(what world.About) bool {
-	if what&^world.Pods != 0 {
-		return false
+// landing leaves pods out of what changed, unless some node is about to open for them: nothing else of pods is what claims wait for.
+func (c *Controller) landing(what world.About) world.About {
+	const pods = world.Pods | world.Unbound
+	if what&pods == 0 {
+		return what
 	}
-	w := c.World.Snapshot()
-	return !slices.ContainsFunc(w.Claims, func(x model.Claim) bool { return !x.Deleting() && !x.Is(model.Registered) && x.ProviderID != "" })
+	type key struct{}
+	w := c.World.Last() // had claims changed since, they would be among what changed
+	if w.Index.Memo(key{}, func() any {
+		return slices.ContainsFunc(w.Claims, func(x model.Claim) bool { return !x.Deleting() && !x.Is(model.Registered) && x.ProviderID != "" })
+	}).(bool) {
+		return what
+	}
+	return what &^ pods
 }
 
-// machinesByClaim maps claim names to the machine the cloud has for them. A machine bought for an earlier claim of the
-// same name belongs to that one.
-func machinesByClaim(w model.World) map[string]*model.Instance {
-	uid := map[string]string{}
-	for i := range w.Claims {
-		uid[w.Claims[i].Name] = w.Claims[i].UID
+// machines finds what the cloud has for claims. It is made anew when the cloud's list is another one.
+type machines struct {
+	listed []model.Instance
+	of     map[string][]*model.Instance // by claim name
+}
+
+func (m *machines) update(list []model.Instance) {
+	if m.of != nil && len(list) == len(m.listed) && (len(list) == 0 || &list[0] == &m.listed[0]) {
+		return
 	}
-	out := map[string]*model.Instance{}
-	for i := range w.Instances {
-		m := &w.Instances[i]
-		if id, ok := uid[m.Claim]; ok && (m.ClaimUID == "" || m.ClaimUID == id) {
-			out[m.Claim] = m
+	m.listed, m.of = list, make(map[string][]*model.Instance, len(list))
+	for i := range list {
+		m.of[list[i].Claim] = append(m.of[list[i].Claim], &list[i])
+	}
+}
+
+// claimed is the machine of a claim, nil when there is none. One that was bought for an earlier claim of the same name belongs to that one.
+func (m *machines) claimed(c *model.Claim) (found *model.Instance) {
+	for _, x := range m.of[c.Name] {
+		if x.ClaimUID == "" || x.ClaimUID == c.UID {
+			found = x
 		}
 	}
-	return out
+	return found
 }
 
 func sooner(a, b time.Duration) time.Duration {
@@ -142,6 +279,14 @@ func (c *Controller) do(ctx context.Context, v lifecycle.View, step lifecycle.St
 			c.Mark(PointInitialized)
 		}
 	case lifecycle.Delete:
+		// By when it has to be gone stands there before it goes: the drain reads it.
+		early := kube.ClaimPatch{UID: claim.UID, Annotations: step.ClaimAnnotations}
+		if err = c.patchClaim(ctx, claim.Name, early); err != nil {
+			break
+		}
+		patch.Annotations = nil
+		c.Mark(PointDeletionDue)
+		c.learn(v, step)
 		c.Observe.ClaimDeleted(claim, step)
 		err = ignore(c.Store.DeleteClaim(ctx, claim.Name), kube.NotFound)
 	case lifecycle.DeleteNodes:
@@ -162,6 +307,12 @@ func (c *Controller) do(ctx context.Context, v lifecycle.View, step lifecycle.St
 	if err == nil {
 		err = c.patchClaim(ctx, claim.Name, patch)
 	}
+	if err == nil && step.Why == model.WhyUnregisteredMissing {
+		c.Observe.Untainted(claim, step.Message)
+	}
+	if end := step.ClaimAnnotations[model.AnnotationTerminationTime]; err == nil && end != "" {
+		c.Observe.GraceEnds(claim, end)
+	}
 	if err == nil && step.Do == lifecycle.Finish {
 		c.Observe.ClaimFinished(claim, c.Now())
 	}
@@ -173,6 +324,24 @@ func (c *Controller) do(ctx context.Context, v lifecycle.View, step lifecycle.St
 		log.Error(err, "step failed, will be tried again")
 	}
 	return err
+}
+
+// learn tells the market of a spot machine that was taken back: the next one of its kind may be, too.
+func (c *Controller) learn(v lifecycle.View, step lifecycle.Step) {
+	k := v.Claim.Offering()
+	taken := step.Why == model.WhyInterrupted || step.Why == model.WhyInstanceGone
+	if taken && k.CapacityType == model.Spot {
+		c.Market.TakenBack(k, c.Now())
+	}
+	if step.Why == model.WhyUnhealthy {
+		c.Observe.Unhealthy(v.Claim, v.Sick)
+	}
+	for i := range v.Nodes {
+		n, ok := outage.NoticeOf(&v.Nodes[i])
+		if ok && step.Why == model.WhyInterrupted {
+			c.Observe.Interrupted(v.Claim, v.Nodes[i].Name, n, c.Now())
+		}
+	}
 }
 
 func (c *Controller) patchClaim(ctx context.Context, name string, p kube.ClaimPatch) error {
@@ -203,7 +372,7 @@ func (c *Controller) changeNode(ctx context.Context, claim model.Claim, n lifecy
 // launch buys the machine of a claim: the best offering that may still be had, the next best when it is sold out.
 func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...any) }, v lifecycle.View) error {
 	claim, now := v.Claim, c.Now()
-	raw, err := c.Market.Offerings(ctx, *v.Class, now)
+	raw, err := c.offerings(ctx, *v.Class, now)
 	if err != nil {
 		return c.launchFailed(ctx, claim, err)
 	}
@@ -233,10 +402,11 @@ func (c *Controller) launch(ctx context.Context, log interface{ Info(string, ...
 	}
 	c.Mark(PointTokenMade)
 	machine, attempts, err := c.Market.Launch(ctx, order, now)
+	c.Observe.Called(observe.CallCreate, c.Now().Sub(now), err)
 	c.Observe.Launched(claim, machine, attempts, err)
 	if len(attempts) > 1 || err != nil {
 		// What was learnt about sold-out offerings must reach the planner before it plans for these pods again.
-		if fresh, err := c.Market.Offerings(ctx, *v.Class, c.Now()); err == nil {
+		if fresh, err := c.offerings(ctx, *v.Class, c.Now()); err == nil {
 			c.World.SetCatalog(fresh)
 		}
 	}
@@ -292,7 +462,9 @@ func (c *Controller) terminate(ctx context.Context, v lifecycle.View) error {
 	if v.Instance != nil {
 		id = v.Instance.ID
 	}
+	asked := c.Now()
 	err := c.Market.Terminate(ctx, id)
+	c.Observe.Called(observe.CallDelete, c.Now().Sub(asked), err)
 	if cloud.CodeOf(err) == cloud.NotFound {
 		err = nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -63,8 +64,8 @@ func (c *Controller) instances(ctx context.Context) time.Duration {
 func (c *Controller) list(ctx context.Context) error {
 	asked := c.Now()
 	list, err := c.Market.List(ctx)
+	c.Observe.Called(observe.CallList, c.Now().Sub(asked), err)
 	if err != nil {
-		c.Observe.CloudError("List", err)
 		c.Log.Error(err, "could not list the cloud's machines; the last list stays in use", "listed", c.World.ListedAt())
 		return &later{after: retryAfter(err), err: err}
 	}
@@ -82,6 +83,7 @@ func (c *Controller) list(ctx context.Context) error {
 func (c *Controller) look(ctx context.Context, id string) error {
 	asked := c.Now()
 	m, err := c.Market.Get(ctx, id, asked)
+	c.Observe.Called(observe.CallGet, c.Now().Sub(asked), err)
 	switch cloud.CodeOf(err) {
 	case "":
 		c.World.SetInstance(id, &m, asked)
@@ -96,7 +98,6 @@ func (c *Controller) look(ctx context.Context, id string) error {
 		c.mu.Unlock()
 		return &later{after: wait, err: err}
 	}
-	c.Observe.CloudError("Get", err)
 	c.Log.Error(err, "could not look at a machine; what was known of it stays in use", "instance", id)
 	return err
 }
@@ -115,9 +116,8 @@ func (c *Controller) catalogs(ctx context.Context) time.Duration {
 			continue
 		}
 		wait := c.others.start(ctx, "catalog/"+class.Ref.String(), func(ctx context.Context) error {
-			cat, err := c.Market.Offerings(ctx, class, c.Now())
+			cat, err := c.offerings(ctx, class, c.Now())
 			if err != nil {
-				c.Observe.CloudError("Offerings", err)
 				c.Log.Error(err, "could not read what the cloud offers; the last catalogue stays in use", "class", class.Ref.String())
 				return &later{after: retryAfter(err), err: err}
 			}
@@ -127,6 +127,13 @@ func (c *Controller) catalogs(ctx context.Context) time.Duration {
 		next = sooner(next, wait)
 	}
 	return next
+}
+
+// offerings asks what the cloud sells.
+func (c *Controller) offerings(ctx context.Context, class model.Class, now time.Time) (model.Catalog, error) {
+	cat, err := c.Market.Offerings(ctx, class, now)
+	c.Observe.Called(observe.CallOfferings, c.Now().Sub(now), err)
+	return cat, err
 }
 
 // errFresh holds a key back without anything being wrong.

@@ -23,6 +23,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // Settings are the knobs of the loops. The zero value of a field means its default.
@@ -44,10 +45,14 @@ type Settings struct {
 	MinValues place.MinValues
 	// Nominate tells kube-scheduler, in each waiting pod's status, which node was planned for it.
 	Nominate bool
+	// NodeRepair has unhealthy nodes replaced.
+	NodeRepair bool
 	// SpotToSpot lets spot machines be replaced with cheaper spot machines.
 	SpotToSpot bool
 	// KubeletIdentity is the client id of the identity under which new nodes' kubelets run: nodes that say another one have drifted. "" = not known.
 	KubeletIdentity string
+	// Paused is what is on hold of all pools.
+	Paused model.Pause
 }
 
 func (s Settings) withDefaults() Settings {
@@ -102,6 +107,7 @@ const (
 	PointRecorded     Point = "recorded"      // the claim says so
 	PointNodePatched  Point = "node-patched"  // the node is registered, the claim does not say so yet
 	PointInitialized  Point = "initialized"   // the node is marked initialized, the claim not yet
+	PointDeletionDue  Point = "deletion-due"  // a claim must go, by when is written, it is not deleted yet
 	PointEmptyFound   Point = "empty-found"   // an empty node was chosen, its claim is not deleted yet
 	PointNodeTainted  Point = "node-tainted"  // a leaving node is tainted, no pod was asked to leave
 	PointPodRemoved   Point = "pod-removed"   // one pod was asked to leave
@@ -152,9 +158,6 @@ type Controller struct {
 	pruned    prunes    // has a lock of its own
 	barren    barren    // only the loop of pools uses it
 	lookAfter time.Time // no machine is looked at before
-
-	// joined are the UIDs of claims of which a node was seen. Only the loop of claims uses it.
-	joined map[string]bool
 }
 
 // New makes a controller. It starts nothing.
@@ -181,36 +184,46 @@ func New(p Parts) (*Controller, error) {
 		p.Mark = func(Point) {}
 	}
 	p.Settings = p.Settings.withDefaults()
+	p.World.Hold(p.Settings.Paused)
 	c := &Controller{Parts: p}
 	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises, "look": &c.looks, "move": &c.moves} {
 		t.name = name
 		t.limit, t.now, t.crashed = p.Settings.Workers, p.Now, c.crashed
+		if t == &c.looks {
+			t.limit = looksAtOnce
+		}
+		t.count = p.Observe.Steps(name, t.limit, t.load)
 	}
-	c.looks.limit = looksAtOnce
 	return c, nil
 }
 
 // Run works until ctx ends, then waits for steps in flight and returns nil. It is called by the leader only; followers
 // may run Follow to have the picture ready.
 func (c *Controller) Run(ctx context.Context) error {
+	c.Observe.Leads()
 	g, ctx := errgroup.WithContext(ctx)
 	const machines = world.Claims | world.Nodes | world.Instances
+	const loud, pods = world.Everything &^ world.Quiet, world.Pods | world.Unbound
+	claims, events := c.keeper(), c.podEvents()
 	loops := []loop{
-		{"catalog", c.catalogs, 5 * time.Minute, world.Pools, nil},
-		{"instances", c.instances, time.Minute, machines, nil},
-		{"classes", c.classes, 5 * time.Minute, world.Pools | world.Claims, nil},
-		{"pools", c.pools, time.Minute, machines | world.Pools | world.Catalogs | world.Rest, nil},
-		{"provision", c.provisioner().pass, 10 * time.Second, world.Everything, nil},
-		{"static", c.staticPools().pass, time.Minute, world.Everything, nil},
-		{"asides", c.asides, time.Minute, world.Pools | world.Claims | world.Rest, nil},
-		{"overlays", c.overlays, time.Minute, world.Pools | world.Catalogs | world.Rest, nil},
-		{"buffers", c.buffers().pass, time.Minute, world.Everything, nil},
-		{"claims", c.lifecycles, time.Minute, world.Everything, c.noneLands},
-		{"nominate", c.nominator().pass, time.Minute, world.Everything, nil},
-		{"drain", c.draining, time.Minute, machines | world.Pods, nil},
-		{"disrupt", c.disruptor().pass, 10 * time.Second, world.Everything, nil},
-		{"podevents", c.podEvents().pass, time.Minute, world.Claims | world.Pods, nil},
-		{"sweep", c.sweep, 2 * time.Minute, machines, nil},
+		{name: "catalog", pass: c.catalogs, idle: 5 * time.Minute, about: world.Pools},
+		{name: "instances", pass: c.instances, idle: time.Minute, about: machines},
+		{name: "classes", pass: c.classes, idle: 5 * time.Minute, about: world.Pools | world.Claims},
+		{name: "pools", pass: c.pools, idle: time.Minute, about: machines | world.Pools | world.Catalogs | world.Rest},
+		// Who waits is looked at at once. That pods run or end elsewhere makes room at best, for which a plan is made again after a second.
+		{name: "provision", pass: c.provisioner().pass, idle: 10 * time.Second, about: loud, patient: world.Pods, patience: replanChanged},
+		{name: "static", pass: c.staticPools().pass, idle: time.Minute, about: loud, patient: pods, patience: staticEvery},
+		{name: "asides", pass: c.asides, idle: time.Minute, about: world.Pools | world.Claims | world.Rest},
+		{name: "overlays", pass: c.overlays, idle: time.Minute, about: world.Pools | world.Catalogs | world.Rest},
+		{name: "buffers", pass: c.buffers().pass, idle: time.Minute, about: loud, patient: pods, patience: bufferEvery},
+		{name: "claims", pass: claims.pass, idle: time.Minute, about: world.Everything, worth: c.landing, patient: world.Quiet, patience: time.Second,
+			part: claims.part, parts: world.Quiet},
+		{name: "nominate", pass: c.nominator().pass, idle: time.Minute, about: loud, patient: world.Pods, patience: leftoversEvery},
+		{name: "drain", pass: c.draining, idle: time.Minute, about: machines | world.Pods, worth: c.drainers},
+		{name: "disrupt", pass: c.disruptor().pass, idle: 10 * time.Second, about: world.Everything, worth: c.empties, patient: pods | world.Quiet, patience: emptyEvery},
+		{name: "podevents", pass: events.pass, idle: time.Minute, about: world.Claims | world.Pods, patient: world.Pods, patience: podPause,
+			part: events.part, parts: world.Pods},
+		{name: "sweep", pass: c.sweep, idle: 2 * time.Minute, about: machines},
 	}
 	for _, l := range loops {
 		g.Go(func() error { c.run(ctx, l); return nil })
@@ -230,7 +243,7 @@ func (c *Controller) Follow(ctx context.Context) error {
 	wait := backoff{base: 200 * time.Millisecond, top: 10 * time.Second}
 	for ctx.Err() == nil {
 		began := c.Now()
-		err := c.Store.Follow(ctx, c.World)
+		err := c.Store.Follow(ctx, c.Observe.Sink(c.World, c.Now))
 		if ctx.Err() != nil {
 			break
 		}

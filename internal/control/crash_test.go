@@ -17,6 +17,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/memcloud"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube/memkube"
+	"github.com/karpenter-aks/karpenter/internal/meter"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
@@ -26,7 +27,7 @@ import (
 func fragile(t *testing.T) (c *Controller, panics func(loop string) float64, kept *[]evidence.Case) {
 	t.Helper()
 	reg := prometheus.NewRegistry()
-	metrics, err := observe.NewMetrics(reg, "test")
+	metrics, err := observe.NewMetrics(reg, meter.Options{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +115,8 @@ func TestAStepThatPanicsIsAFailedStep(t *testing.T) {
 		ran := false
 		c.claims.start(t.Context(), "b", func(context.Context) error { ran = true; return nil })
 		c.claims.wait()
-		if !ran || panics("claims") != 3 {
-			t.Errorf("another step ran: %v; %v panics counted, want 3", ran, panics("claims"))
+		if !ran || panics("nodeclaim.lifecycle") != 3 {
+			t.Errorf("another step ran: %v; %v panics counted, want 3", ran, panics("nodeclaim.lifecycle"))
 		}
 	})
 }
@@ -143,8 +144,8 @@ func TestADecisionThatPanicsIsWrittenDown(t *testing.T) {
 		if _, ok = c.safely(&c.drains, "node", w, func() {}); !ok {
 			t.Error("not decided when it no longer panics")
 		}
-		if panics("drain") != 2 || len(*kept) != 2 {
-			t.Fatalf("%v panics counted and %d pictures kept, want 2 of each", panics("drain"), len(*kept))
+		if panics("node.termination") != 2 || len(*kept) != 2 {
+			t.Fatalf("%v panics counted and %d pictures kept, want 2 of each", panics("node.termination"), len(*kept))
 		}
 		x := (*kept)[0]
 		if len(x.World.Pools) != 1 || !strings.Contains(x.Crash.Site, "control.outOfRange:") || !strings.Contains(x.Crash.Message, "index out of range") {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -8,11 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/budget"
 	"github.com/karpenter-aks/karpenter/internal/disrupt"
 	"github.com/karpenter-aks/karpenter/internal/drain"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -21,6 +24,8 @@ const (
 	judgeEvery = 10 * time.Second
 	// judgeAgain is when they are looked at although nothing that matters changed: prices and budgets do.
 	judgeAgain = 5 * time.Minute
+	// emptyEvery is how often is looked whether nodes may leave, at most, when nothing changed but pods.
+	emptyEvery = time.Second
 	// A move that failed is not begun again at once.
 	heldBase = 5 * time.Minute
 	heldTop  = time.Hour
@@ -32,7 +37,10 @@ const (
 type disruptor struct {
 	*Controller
 	last  time.Time // when nodes with pods were looked at
+	ages  time.Time // when the first node comes near its end; zero = unknown
 	about uint64    // fingerprint of what they were judged by; 0 = look again
+	// weighed is when the cluster was last held against the least that it could cost.
+	weighed time.Time
 }
 
 func (c *Controller) disruptor() *disruptor { return &disruptor{Controller: c} }
@@ -48,11 +56,21 @@ func (c *disruptor) pass(ctx context.Context) time.Duration {
 	}
 	if sweep {
 		c.last, c.about, due = now, about, judgeEvery
+		c.ages = time.Time{}
+		if d.Ages > 0 {
+			c.ages = now.Add(d.Ages)
+		}
 	}
 	if len(d.Moves)+len(d.Undo) > 0 {
 		c.about = 0 // what stays is judged anew when this is over
 	}
 	c.Observe.Kept(d.Kept, now)
+	c.Observe.Replacing(replacing(&w, d.Kept), now)
+	if sweep {
+		c.Observe.Observed(&w, d.Observed)
+		c.Observe.Asking(w.Index, d.Asking, now)
+		c.weigh(w, d)
+	}
 	next := sooner(d.After, due)
 	for _, m := range d.Moves {
 		next = sooner(next, c.carryOut(ctx, m))
@@ -66,13 +84,67 @@ func (c *disruptor) pass(ctx context.Context) time.Duration {
 	return next
 }
 
+// empties leaves pods out of what changed when all nodes have some that need a place, and none is marked: to other nodes pods make a difference only when
+// all of them are looked at. O(nodes) when pods changed.
+func (c *Controller) empties(what world.About) world.About {
+	const pods = world.Pods | world.Unbound | world.Quiet
+	if what&pods == 0 {
+		return what
+	}
+	type key struct{}
+	w := c.World.Snapshot()
+	ours := w.Index.Memo(key{}, func() any {
+		list := []string{}
+		for i := range w.Claims {
+			n := w.Index.NodeBy(w.Claims[i].ProviderID)
+			switch {
+			case n == nil:
+			case n.HasTaint(model.TaintDisrupted):
+				return []string(nil) // one that may have to stay after all
+			default:
+				list = append(list, n.Name)
+			}
+		}
+		return list
+	}).([]string)
+	if ours == nil || slices.ContainsFunc(ours, func(name string) bool { return w.Index.On(name).Tenants == 0 }) {
+		return what
+	}
+	return what &^ pods
+}
+
+// replacing are the claims that nodes wait for, as the moves say that these leave by.
+func replacing(w *model.World, kept []disrupt.Kept) (out []string) {
+	for _, k := range kept {
+		x := w.Index.Claim(k.Claim)
+		if k.Why != model.WhyReplacing || x == nil {
+			continue
+		}
+		r, _, _ := disrupt.RecordOf(x)
+		for _, name := range r.Replacements {
+			next := w.Index.Claim(name)
+			if next != nil && !next.Is(model.Initialized) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
 // due reports whether nodes with pods are to be looked at now, or else when.
 func (c *disruptor) due(about uint64) (bool, time.Duration) {
 	every := judgeEvery
 	if about == c.about {
 		every = judgeAgain
 	}
-	wait := c.last.Add(every).Sub(c.Now())
+	at := c.last.Add(every)
+	if !c.ages.IsZero() && c.ages.Before(at) {
+		at = c.ages
+		if at.Before(c.last.Add(judgeEvery)) {
+			at = c.last.Add(judgeEvery)
+		}
+	}
+	wait := at.Sub(c.Now())
 	return wait <= 0, max(wait, 0)
 }
 
@@ -97,14 +169,16 @@ func (c *Controller) unmark(ctx context.Context, node string) error {
 	return ignore(c.Store.PatchNode(ctx, node, kube.NodePatch{DropTaints: []string{model.TaintDisrupted}}), kube.NotFound)
 }
 
-// leave deletes the claim of a marked empty node, after one more look: the mark is as old as the last pass.
+// leave deletes the claim of a marked empty node, after one more look at it: the mark is as old as the last pass.
 func (c *Controller) leave(ctx context.Context, claim string, m disrupt.Move) error {
-	w := c.World.Snapshot()
-	d, wait, ok := c.decideDisruption(w, false)
+	w, still := c.World.Snapshot(), false
+	wait, ok := c.safely(&c.others, "disrupt/nodes", w, func() {
+		var awaited time.Duration
+		still = disrupt.Still(c.disruptionInput(w, &awaited), claim)
+	})
 	if !ok {
 		return &later{after: wait, err: errors.New("whether the node may still leave is not known: what decides it panicked")}
 	}
-	still := slices.ContainsFunc(d.Moves, func(n disrupt.Move) bool { return n.Marked && slices.Contains(n.Claims, claim) })
 	if !still {
 		return nil
 	}
@@ -131,7 +205,7 @@ func (c *Controller) begin(ctx context.Context, m disrupt.Move) error {
 		}
 		c.Mark(PointMoveWritten)
 	}
-	c.Observe.MoveBegun(m)
+	c.Observe.MoveBegun(m, poolsOf(&w, m.Claims))
 	for _, node := range m.Nodes {
 		if err := c.mark(ctx, node); err != nil {
 			return err
@@ -143,19 +217,28 @@ func (c *Controller) begin(ctx context.Context, m disrupt.Move) error {
 		if !ok {
 			return nil
 		}
-		made, err := c.Store.CreateClaim(ctx, offer.Claim(b, pool, class, m.Record.Replacements[i]))
-		if kube.CodeOf(err) == kube.Exists {
-			continue
+		// What replaces a node of a static pool has no pods. It is seen behind the move that says what it is for: before, it would be one too many.
+		o := order{claim: offer.Claim(b, pool, class, m.Record.Replacements[i]), purchase: b, awaited: len(b.Pods) == 0}
+		if leaver := w.Index.Claim(m.Claims[0]); m.Why == model.WhyDrifted && leaver != nil {
+			o.claim.Annotations[model.AnnotationReplacesDrifted] = leaver.Pool
 		}
-		if err != nil {
+		say := func(made model.Claim, b place.NewClaim) { c.Observe.ReplacementCreated(made, b, m) }
+		if err := c.create(ctx, o, say, PointReplacementMade); err != nil {
 			return err
 		}
-		c.World.AssumeClaim(made)
-		c.Observe.ReplacementCreated(made, b, m)
-		c.Mark(PointReplacementMade)
 	}
 	c.held.begun(m.Claims)
 	return nil
+}
+
+// poolsOf are the pools of claims.
+func poolsOf(w *model.World, claims []string) (out []string) {
+	for _, name := range claims {
+		if x := w.Index.Claim(name); x != nil {
+			out = append(out, x.Pool)
+		}
+	}
+	return out
 }
 
 // finish deletes the claims of a move, after one more look at what it touches. Killed on the way, the next life goes on with those that are left.
@@ -190,9 +273,11 @@ func (c *Controller) finish(ctx context.Context, m disrupt.Move) error {
 // undo takes a move back: first what was bought for it, then the marks, the records at last, so that a life that ends in between is followed by one that
 // finds the rest.
 func (c *Controller) undo(ctx context.Context, u disrupt.Undo) error {
-	if u.Why == model.WhyMoveOutdated || u.Why == model.WhyReplacementLost && c.held.saw(u.Claims[0]) {
+	lost := u.Why == model.WhyReplacementLost && c.held.saw(u.Claims[0])
+	if u.Why == model.WhyMoveOutdated || lost {
 		c.held.failed(u.Claims, c.Now())
 	} // otherwise the move did not fail: whoever began it did
+	w := c.World.Snapshot()
 	c.Observe.MoveUndone(u)
 	for _, name := range u.Cancel {
 		if err := ignore(c.Store.DeleteClaim(ctx, name), kube.NotFound); err != nil {
@@ -207,6 +292,9 @@ func (c *Controller) undo(ctx context.Context, u disrupt.Undo) error {
 	}
 	for _, name := range u.Claims {
 		patch := kube.ClaimPatch{Annotations: map[string]string{model.AnnotationMove: ""}, DropConditions: []string{model.DisruptionReason}}
+		if x := w.Index.Claim(name); x != nil && lost && u.Move == model.WhyDrifted && name == u.Claims[0] { // one move counts once
+			patch.Annotations[model.AnnotationDriftFailed] = disrupt.DriftFailed(&w, x, c.Now())
+		}
 		if err := ignore(c.patchClaim(ctx, name, patch), kube.NotFound); err != nil {
 			return err
 		}
@@ -216,32 +304,38 @@ func (c *Controller) undo(ctx context.Context, u disrupt.Undo) error {
 
 // reasonWord is how users write a reason: Drifted.
 func reasonWord(why model.Why) string {
-	switch why {
-	case model.WhyDrifted:
-		return "Drifted"
-	case model.WhyUnderutilized:
-		return "Underutilized"
-	}
-	return "Empty"
+	return cmp.Or(budget.ReasonOf(why), budget.Empty)
 }
 
 // held remembers of which claims no move is begun for a while, because one failed. A restart forgets it: then the move is tried once more.
 type held struct {
-	mu    sync.Mutex
-	until map[string]time.Time
-	wait  map[string]*backoff
-	// whole are claims whose moves this life has begun to the end.
-	whole map[string]bool
+	mu sync.Mutex
+	of map[string]*attempts // by claim
+}
+
+// attempts are the moves of one claim.
+type attempts struct {
+	whole bool      // this life has begun one to the end
+	until time.Time // no other is begun before; zero = none failed
+	wait  backoff
+}
+
+// claim is what is known of one; the caller holds the lock.
+func (h *held) claim(name string) *attempts {
+	if h.of == nil {
+		h.of = map[string]*attempts{}
+	}
+	if h.of[name] == nil {
+		h.of[name] = &attempts{wait: backoff{base: heldBase, top: heldTop}}
+	}
+	return h.of[name]
 }
 
 func (h *held) begun(claims []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.whole == nil {
-		h.whole = map[string]bool{}
-	}
 	for _, name := range claims {
-		h.whole[name] = true
+		h.claim(name).whole = true
 	}
 }
 
@@ -249,50 +343,54 @@ func (h *held) begun(claims []string) {
 func (h *held) saw(claim string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.whole[claim]
+	return h.of[claim] != nil && h.of[claim].whole
 }
 
 func (h *held) failed(claims []string, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.until == nil {
-		h.until, h.wait = map[string]time.Time{}, map[string]*backoff{}
-	}
 	for _, name := range claims {
-		if h.wait[name] == nil {
-			h.wait[name] = &backoff{base: heldBase, top: heldTop}
-		}
-		h.until[name] = now.Add(h.wait[name].next())
+		a := h.claim(name)
+		a.until = now.Add(a.wait.next())
 	}
 }
 
-// now lists them, and forgets claims that are gone.
+// now lists until when claims are held back, and forgets those that are gone.
 func (h *held) now(w *model.World) map[string]time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	maps.DeleteFunc(h.whole, func(name string, _ bool) bool { return w.Index.Claim(name) == nil })
-	out := make(map[string]time.Time, len(h.until))
-	for name, end := range h.until {
-		if w.Index.Claim(name) == nil {
-			delete(h.until, name)
-			delete(h.wait, name)
-			continue
+	maps.DeleteFunc(h.of, func(name string, _ *attempts) bool { return w.Index.Claim(name) == nil })
+	out := map[string]time.Time{}
+	for name, a := range h.of {
+		if !a.until.IsZero() {
+			out[name] = a.until
 		}
-		out[name] = end
 	}
 	return out
 }
 
 // decideDisruption reports false, and when to ask again, when there is no decision.
 func (c *Controller) decideDisruption(w model.World, sweep bool) (d disrupt.Decision, wait time.Duration, ok bool) {
-	now, awaited := c.Now(), time.Duration(0)
+	awaited := time.Duration(0)
 	wait, ok = c.safely(&c.others, "disrupt/nodes", w, func() {
-		d = disrupt.Decide(disrupt.Input{World: w, Now: now, Sweep: sweep, Held: c.held.now(&w), SpotToSpot: c.Settings.SpotToSpot, MinValues: c.Settings.MinValues,
-			Expected: func() (nodes map[string]bool) {
-				nodes, awaited = c.awaited.with(now, w.Claims, place.Expected(w))
-				return nodes
-			}})
+		in := c.disruptionInput(w, &awaited)
+		in.Sweep = sweep
+		began := c.Now()
+		d = disrupt.Decide(in)
+		if sweep {
+			c.Observe.Judged(c.Now().Sub(began))
+		}
 	})
 	d.After = sooner(d.After, awaited)
 	return d, wait, ok
+}
+
+// disruptionInput is what disrupt is to look at. When what is expected of waiting pods is asked, awaited is set to when that may change.
+func (c *Controller) disruptionInput(w model.World, awaited *time.Duration) disrupt.Input {
+	now := c.Now()
+	return disrupt.Input{World: w, Now: now, Held: c.held.now(&w), Repair: c.Settings.NodeRepair, Static: c.Settings.StaticCapacity, SpotToSpot: c.Settings.SpotToSpot, KubeletIdentity: c.Settings.KubeletIdentity, MinValues: c.Settings.MinValues,
+		Expected: func() (nodes map[string]bool) {
+			nodes, *awaited = c.awaited.with(now, w.Claims, place.Expected(w))
+			return nodes
+		}}
 }

@@ -2,15 +2,17 @@ package control
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/drain"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // draining asks drain.Next for every managed node that someone deleted, and does what it says: taint, evict, wait, and
-// at last let the node go. The machine itself is the claim's business (lifecycles).
+// at last let the node go. The machine itself is the claim's business (keeper).
 func (c *Controller) draining(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
 	var next time.Duration
@@ -41,6 +43,19 @@ func (c *Controller) draining(ctx context.Context) time.Duration {
 		next = sooner(next, c.drains.start(ctx, n.Name, func(ctx context.Context) error { return c.drainStep(ctx, v, step) }))
 	}
 	return next
+}
+
+// drainers leaves pods out of what changed unless somebody deleted a node.
+func (c *Controller) drainers(what world.About) world.About {
+	if what&world.Pods == 0 {
+		return what
+	}
+	type key struct{}
+	w := c.World.Last() // had nodes changed since, they would be among what changed
+	if w.Index.Memo(key{}, func() any { return slices.ContainsFunc(w.Nodes, model.Node.Deleting) }).(bool) {
+		return what
+	}
+	return what &^ world.Pods
 }
 
 // instanceGone reports whether the cloud no longer knows the node's machine: a list or a look younger than the node's
@@ -79,6 +94,9 @@ func (c *Controller) drainStep(ctx context.Context, v drain.View, s drain.Step) 
 			return err
 		}
 	}
+	if v.Claim == nil && s.Drained || model.IsTrue(c.drainConditions(v, s), model.Drained) {
+		c.Observe.NodeDrained(n)
+	}
 	for _, r := range s.Remove {
 		err := c.Store.RemovePod(ctx, kube.Removal{Pod: r.Pod, UID: r.UID, Force: r.Force, GraceSeconds: r.GraceSeconds})
 		c.Observe.PodRemoved(n, r, err)
@@ -92,8 +110,11 @@ func (c *Controller) drainStep(ctx context.Context, v drain.View, s drain.Step) 
 		}
 	}
 	if s.Drained && s.Detached {
-		c.Observe.NodeDrained(n)
-		return ignore(c.Store.PatchNode(ctx, n.Name, kube.NodePatch{UID: n.UID, DropFinalizer: true}), kube.NotFound)
+		err := ignore(c.Store.PatchNode(ctx, n.Name, kube.NodePatch{UID: n.UID, DropFinalizer: true}), kube.NotFound)
+		if err == nil {
+			c.Observe.NodeReleased(n, c.Now())
+		}
+		return err
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,6 +32,8 @@ type provisioner struct {
 	// settling knows who lost the place that was bought for it, and may get another yet; again is when to plan again for these, zero when there are none.
 	settling nomination.Settling
 	again    time.Time
+	// told says by the UID of a waiting pod which node or claim it was told of.
+	told map[string]string
 	// behind are pods that a plan for all was cut short for.
 	behind behind
 }
@@ -44,7 +47,7 @@ const (
 )
 
 func (c *Controller) provisioner() *provisioner {
-	return &provisioner{Controller: c, seen: map[string]bool{}}
+	return &provisioner{Controller: c, seen: map[string]bool{}, told: map[string]string{}}
 }
 
 func (p *provisioner) pass(ctx context.Context) time.Duration {
@@ -88,7 +91,7 @@ func planInputs(w model.World) uint64 {
 	h := fnv.New64a()
 	for i := range w.Pools {
 		p := &w.Pools[i]
-		fmt.Fprintln(h, p.Name, p.Generation, p.Ready(), p.Deleting)
+		fmt.Fprintln(h, p.Name, p.Generation, p.Ready(), p.Deleting, p.Annotations) // fmt sorts maps
 	}
 	type key struct{}
 	fmt.Fprintln(h, w.Index.Memo(key{}, func() any { return machineInputs(w) }))
@@ -149,10 +152,11 @@ func (p *provisioner) plan(ctx context.Context, w model.World) {
 	began := p.Now()
 	plan := p.timed(w, began)
 	real := told(plan)
-	p.Observe.Planned(real, p.Now().Sub(began))
+	p.Observe.Planned(real, p.Now(), p.Now().Sub(began))
 	p.Mark(PointPlanned)
 	p.buy(ctx, w, plan)
 	p.move(ctx, w, plan)
+	p.tell(w, real)
 	p.Observe.Leftovers(w.Index, real.Unscheduled)
 }
 
@@ -185,6 +189,8 @@ const writers = 16
 type order struct {
 	claim    model.Claim
 	purchase place.NewClaim
+	// awaited has the mirror learn of the claim by the watch alone, behind what was written before it.
+	awaited bool
 }
 
 // replans bounds how often a plan is made anew without those who may get the place yet that was bought for them.
@@ -252,33 +258,70 @@ func orders(w model.World, plan place.Plan) []order {
 		if !ok {
 			continue
 		}
-		name := offer.ClaimName(b, i, 0)
-		for attempt := 1; taken[name] && attempt <= len(w.Claims); attempt++ {
-			name = offer.ClaimName(b, i, attempt)
-		}
-		taken[name] = true
-		out = append(out, order{offer.Claim(b, pool, class, name), b})
+		out = append(out, order{claim: offer.Claim(b, pool, class, offer.FreeName(b, i, taken)), purchase: b})
 	}
 	return out
 }
 
+// create writes a claim that was decided on, unless whoever decided the same before us has done so. The mirror has it before the watch does, or the
+// next plan would buy once more.
+func (c *Controller) create(ctx context.Context, o order, say func(model.Claim, place.NewClaim), done Point) error {
+	made, err := c.Store.CreateClaim(ctx, o.claim)
+	if kube.CodeOf(err) == kube.Exists {
+		c.Log.Info("the claim exists already", "NodeClaim", o.claim.Name)
+		return nil
+	}
+	if err != nil {
+		c.Log.Error(err, "could not write a claim; will try again", "NodeClaim", o.claim.Name, "NodePool", o.purchase.Pool)
+		return err
+	}
+	if !o.awaited {
+		c.World.AssumeClaim(made)
+	}
+	say(made, o.purchase)
+	c.Mark(done)
+	return nil
+}
+
 // write writes one claim and tells its pods.
 func (p *provisioner) write(ctx context.Context, o order, pods *model.Index) {
-	made, err := p.Store.CreateClaim(ctx, o.claim)
-	switch kube.CodeOf(err) {
-	case "":
-		p.World.AssumeClaim(made)
-		p.Observe.ClaimCreated(made, o.purchase)
-		p.Mark(PointClaimCreated)
-	case kube.Exists:
-		p.Log.Info("the claim exists already", "NodeClaim", o.claim.Name)
-	default:
-		p.Log.Error(err, "could not write a claim; will plan again", "NodeClaim", o.claim.Name, "NodePool", o.purchase.Pool)
+	if err := p.create(ctx, o, p.Observe.ClaimCreated, PointClaimCreated); err != nil {
 		return
 	}
 	for _, key := range o.purchase.Pods {
 		if pod := pods.Pod(key); pod != nil && !pod.Virtual {
 			p.Observe.Nominated(*pod, "nodeclaim/"+o.claim.Name)
+		}
+	}
+}
+
+// tell tells waiting pods that room is there for them, or on its way, when that is news. Those that a claim is bought for now are told when it is written.
+func (p *provisioner) tell(w model.World, plan place.Plan) {
+	maps.DeleteFunc(p.told, func(uid string, _ string) bool {
+		_, waits := p.seen[uid]
+		return !waits
+	})
+	for _, b := range plan.NewClaims {
+		for _, key := range b.Pods {
+			pod := w.Index.Pod(key)
+			if pod != nil {
+				p.told[pod.UID] = b.Pool
+			}
+		}
+	}
+	for _, f := range plan.Existing {
+		pod := w.Index.Pod(f.Pod)
+		if pod == nil || pod.Virtual || !pod.Provisionable() {
+			continue
+		}
+		target := "node/" + f.Node
+		if f.Claim != "" {
+			target = "nodeclaim/" + f.Claim
+		}
+		before, knows := p.told[pod.UID]
+		if before != target && !(knows && f.Claim == "") { // that a claim became a node is no news
+			p.told[pod.UID] = target
+			p.Observe.Nominated(*pod, target)
 		}
 	}
 }

@@ -45,3 +45,30 @@ func TestASlowStepIsNotRepeatedBeforeItCanShow(t *testing.T) {
 		}
 	})
 }
+
+// TestAStepThatDoesNotShowIsRepeatedEverLater: the mirror may lag by half a minute behind an API server that has much to do. Until it shows what a step
+// did, the same step is asked for all the time. Another one goes at once.
+func TestAStepThatDoesNotShowIsRepeatedEverLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tasks := tasks{name: "lag", limit: 4, now: time.Now}
+		begun := map[string]int{}
+		ask := func(step string, during time.Duration) {
+			for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				tasks.step(t.Context(), "claim", step, func(context.Context) error { begun[step]++; return nil })
+				tasks.wait()
+			}
+		}
+		ask("register", 40*time.Second)
+		if n := begun["register"]; n < 4 || n > 9 { // after 0.5, 1, 2, 4, 8, 10, 10 s
+			t.Errorf("done %d times in 40 seconds", n)
+		}
+		ask("initialize", time.Second)
+		if n := begun["initialize"]; n != 2 {
+			t.Errorf("the next step was done %d times in a second, want at once and after half of it", n)
+		}
+		ask("", time.Second)
+		if n := begun[""]; n < 5 {
+			t.Errorf("a step without a name was done %d times in a second", n)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/disrupt"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
@@ -34,9 +35,10 @@ func (c *staticKeeper) pass(ctx context.Context) time.Duration {
 	c.last = now
 	w := c.World.Snapshot()
 	var next time.Duration
+	spares := disrupt.Spares(w)
 	for _, pool := range w.Pools {
 		var d static.Decision
-		if wait, ok := c.safely(&c.others, "static/"+pool.Name, w, func() { d = static.DecideWith(c.Decide, w, pool) }); !ok {
+		if wait, ok := c.safely(&c.others, "static/"+pool.Name, w, func() { d = static.DecideWith(c.Decide, w, pool, spares) }); !ok {
 			next = sooner(next, wait)
 			continue
 		}
@@ -59,7 +61,7 @@ func (c *Controller) fill(ctx context.Context, name string) error {
 	if !ok {
 		return nil
 	}
-	d := static.DecideWith(c.Decide, w, pool)
+	d := static.DecideWith(c.Decide, w, pool, disrupt.Spares(w))
 	if len(d.Create) > 0 {
 		if !c.sound(place.Input{World: d.Asked}, d.Plan) {
 			return &later{after: replanSame, err: fmt.Errorf("pool %s: what would be bought is unsound", name)}
@@ -67,17 +69,10 @@ func (c *Controller) fill(ctx context.Context, name string) error {
 		c.Mark(PointPlanned)
 	}
 	for _, x := range d.Create {
-		made, err := c.Store.CreateClaim(ctx, offer.Claim(x.Purchase, pool, class, x.Name))
-		if kube.CodeOf(err) == kube.Exists {
-			continue // written by whoever decided before us
-		}
-		if err != nil {
-			c.Log.Error(err, "could not write a claim; will try again", "NodeClaim", x.Name, "NodePool", name)
+		o := order{claim: offer.Claim(x.Purchase, pool, class, x.Name), purchase: x.Purchase}
+		if err := c.create(ctx, o, c.Observe.ClaimCreated, PointClaimCreated); err != nil {
 			return err
 		}
-		c.World.AssumeClaim(made)
-		c.Observe.ClaimCreated(made, x.Purchase)
-		c.Mark(PointClaimCreated)
 	}
 	for _, claim := range d.Delete {
 		if err := ignore(c.Store.DeleteClaim(ctx, claim), kube.NotFound); err != nil {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/internal/disrupt"
 	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/ready"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -25,9 +27,9 @@ func (c *Controller) classes(ctx context.Context) time.Duration {
 	for i := range w.Classes {
 		class := w.Classes[i]
 		users := claimsOf(w, class.Ref)
-		// UID and generation are part of the key: an edit, or a new class of an old name, is looked at at once, not when the
+		// UID, generation and pin are part of the key: an edit, or a new class of an old name, is looked at at once, not when the
 		// old status would be due.
-		key := fmt.Sprintf("class/%s/%s/%d/%t", class.Ref, class.UID, class.Generation, class.Deleting)
+		key := fmt.Sprintf("class/%s/%s/%d/%t/%s", class.Ref, class.UID, class.Generation, class.Deleting, class.Annotations[model.AnnotationPinImages])
 		next = sooner(next, c.others.start(ctx, key, func(ctx context.Context) error {
 			if class.Deleting {
 				return c.releaseClass(ctx, class, users)
@@ -71,16 +73,20 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 	if err != nil {
 		return err
 	}
+	asked := c.Now()
 	report, err := c.Market.Inspect(ctx, class, cluster.Version)
+	c.Observe.Called(observe.CallInspect, c.Now().Sub(asked), err)
+	if model.IsFalse(report.Conditions, model.ImagesReady) {
+		c.Observe.NoImages(class)
+	}
 	if err != nil {
-		c.Observe.CloudError("Inspect", err)
 		c.Log.Error(err, "could not ask the cloud about a class; its status stays as it is", "class", class.Ref.String())
 		report = unreachable(class, err)
 	}
 	p := kube.ClassPatch{
 		Conditions:        model.Changed(class.Conditions, ready.Class(class, report.Conditions), c.Now()),
 		AddFinalizer:      !slices.Contains(class.Finalizers, model.ClassFinalizer),
-		Images:            report.Images,
+		Images:            ready.Images(class, report.Images, report.KubernetesVersion),
 		KubernetesVersion: report.KubernetesVersion,
 		Annotations:       ready.ClassAnnotations(class),
 	}
@@ -137,6 +143,8 @@ func sameImage(a, b model.Image) bool {
 func (c *Controller) pools(ctx context.Context) time.Duration {
 	w := c.World.Snapshot()
 	barren := c.barren.of(w, c.Settings.MinValues)
+	brakes := disrupt.Brakes(&w, c.Now())
+	c.Observe.Paused(&w, brakes)
 	var next time.Duration
 	for i := range w.Pools {
 		pool := w.Pools[i]
@@ -147,6 +155,8 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 		class := classOf(w, pool.Class)
 		sum, nodes := ready.Usage(w, pool.Name)
 		want := append(ready.Pool(pool, class, barren[pool.Name]), ready.Features(pool, w.Unserved)...)
+		want = append(want, ready.Disruption(pool)...)
+		want = append(want, ready.Paused(pool, w.PauseOf(&pool), brakeText(brakes[pool.Name]))...)
 		p := kube.PoolPatch{Conditions: model.Changed(pool.Conditions, want, c.Now()), Annotations: ready.PoolAnnotations(pool)}
 		if nodes != pool.StatusNodes {
 			p.Nodes = &nodes
@@ -154,7 +164,7 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 		if !ready.SameUsage(sum, pool.StatusResources) {
 			p.Resources = &sum
 		}
-		c.Observe.PoolUsage(pool, sum, nodes)
+		c.Observe.PoolSeen(pool)
 		if len(p.Conditions)+len(p.Annotations) == 0 && p.Nodes == nil && p.Resources == nil {
 			continue
 		}
@@ -167,10 +177,25 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 			if model.IsFalse(p.Conditions, model.InstanceTypesFound) {
 				c.Observe.Barren(pool, barren[pool.Name])
 			}
+			if x, ok := model.FindCondition(p.Conditions, model.NodeClassReady); ok && x.Status == model.False && (class == nil || class.Deleting) {
+				c.Observe.NoClass(pool, x.Message)
+			}
+			if held, ok := model.FindCondition(p.Conditions, model.Paused); ok {
+				c.Observe.PauseChanged(pool, held)
+			}
 			return c.Store.PatchPool(ctx, pool.Name, p)
 		}))
 	}
 	return next
+}
+
+// brakeText says that drift is paused by failures, "" when it is not. It is the same until another fails or one succeeds.
+func brakeText(b disrupt.Brake) string {
+	if !b.Open() {
+		return ""
+	}
+	return fmt.Sprintf("drift: %d replacements in a row did not come, the last at %s; one node is tried after %s, the others follow when its replacement is initialized",
+		b.Failures, b.Last.UTC().Format(time.RFC3339), b.Until.UTC().Format(time.RFC3339))
 }
 
 // emptyPool sends a deleted pool's claims away; with the default background deletion the cluster does it as well, but a

@@ -7,6 +7,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/internal/kube"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/internal/observe"
 )
 
 // sweepEvery is how often orphans are looked for on the cloud's side beyond its list of machines.
@@ -43,9 +44,10 @@ func (c *Controller) sweepRest(ctx context.Context) error {
 	if c.Sweeper == nil {
 		return &later{after: sweepEvery, err: errFresh}
 	}
+	asked := c.Now()
 	strays, err := c.Sweeper.Strays(ctx)
+	c.Observe.Called(observe.CallStrays, c.Now().Sub(asked), err)
 	if err != nil {
-		c.Observe.CloudError("Strays", err)
 		return &later{after: max(retryAfter(err), sweepEvery), err: err}
 	}
 	for _, s := range c.ripe(strays) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 )
 
 // seeds are inputs from which the fuzzer starts.
@@ -21,9 +23,7 @@ var seeds = []string{
 
 // Whatever comes in, the answer is a result or a list of problems; a result needs no second conversion.
 func FuzzFiles(f *testing.F) {
-	for _, s := range seeds {
-		f.Add([]byte(s))
-	}
+	mutated.AddBytes(f, 500, seeds...)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		once, err := Files([]Input{{"in.yaml", text}})
 		if err != nil {

@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -21,19 +22,14 @@ const (
 func (s *picture) goOn() {
 	seen := map[string]bool{}
 	for _, x := range s.candidates {
-		r, text, ok := RecordOf(x.claim)
 		switch {
-		case text == "" || x.leaves() || seen[text]:
-		case !ok:
-			s.undo(
-				[]*candidate{x},
-				Record{},
-				model.WhyMoveOutdated,
-				"the record of its move cannot be read",
-			)
+		case x.written == "" || x.leaves() || seen[x.written]:
+		case !x.moves:
+			s.undo([]*candidate{x}, Record{}, reason{why: model.WhyMoveOutdated,
+				detail: "the record of its move cannot be read"})
 		default:
-			seen[text] = true
-			s.resume(r, text)
+			seen[x.written] = true
+			s.resume(x.record, x.written)
 		}
 	}
 }
@@ -47,8 +43,7 @@ func (s *picture) resume(r Record, text string) {
 		if x == nil || x.leaves() {
 			continue // gone by this move, or by something else
 		}
-		_, has, _ := RecordOf(x.claim)
-		if has != text {
+		if x.written != text {
 			partial = "NodeClaim " + name + " does not say so"
 			continue
 		}
@@ -58,20 +53,22 @@ func (s *picture) resume(r Record, text string) {
 		}
 	}
 	lost, coming := s.replacements(r)
+	held := s.halted(members, r)
 	switch {
+	case held.why != "":
+		s.undo(members, r, held)
 	case partial != "" && s.Now.Sub(r.Since) < fresh, lost != "" && s.Now.Sub(r.Since) < fresh:
-		s.await(members, "the move has just begun", r.Since.Add(fresh).Sub(s.Now))
+		s.await(members, reason{model.WhyReplacing, "the move has just begun",
+			r.Since.Add(fresh).Sub(s.Now)})
 	case partial != "":
-		s.undo(members, r, model.WhyMoveHalfBegun, "it was not begun on all its nodes: "+partial)
+		s.undo(members, r, reason{why: model.WhyMoveHalfBegun,
+			detail: "it was not begun on all its nodes: " + partial})
 	case lost != "":
-		s.undo(
-			members,
-			r,
-			model.WhyReplacementLost,
-			"NodeClaim "+lost+", which was to replace it, is gone",
-		)
+		s.undo(members, r, reason{why: model.WhyReplacementLost,
+			detail: "NodeClaim " + lost + ", which was to replace it, is gone"})
 	case coming != "":
-		s.await(members, "it leaves as soon as NodeClaim "+coming+" is initialized", 0)
+		s.await(members, reason{why: model.WhyReplacing,
+			detail: "it leaves as soon as NodeClaim " + coming + " is initialized"})
 	default:
 		s.finish(r, members)
 	}
@@ -101,11 +98,12 @@ func (s *picture) finish(r Record, members []*candidate) {
 			why = s.pods(x)
 		}
 		if why.why == model.WhyPDB && s.Now.Sub(r.Since) < budgetPatience {
-			s.awaitFor(members, why.why, why.detail, r.Since.Add(budgetPatience).Sub(s.Now))
+			why.after = r.Since.Add(budgetPatience).Sub(s.Now)
+			s.await(members, why)
 			return
 		}
 		if why.why != "" {
-			s.undo(members, r, model.WhyMoveOutdated, why.detail)
+			s.undo(members, r, reason{why: model.WhyMoveOutdated, detail: why.detail})
 			return
 		}
 		m.Claims, nodes = append(m.Claims, x.claim.Name), append(nodes, x.node.Name)
@@ -119,12 +117,8 @@ func (s *picture) finish(r Record, members []*candidate) {
 		return len(a.Buy) == 0 && s.unready(a) == ""
 	})
 	if !ok {
-		s.undo(
-			members,
-			r,
-			model.WhyMoveOutdated,
-			"its pods would not all have a place: "+s.homeless(answer),
-		)
+		s.undo(members, r, reason{why: model.WhyMoveOutdated,
+			detail: "its pods would not all have a place: " + s.homeless(answer)})
 		return
 	}
 	s.receive(answer)
@@ -172,27 +166,18 @@ func (s *picture) receive(a place.Answer) {
 	}
 }
 
-func (s *picture) await(members []*candidate, detail string, after time.Duration) {
-	s.awaitFor(members, model.WhyReplacing, detail, after)
-}
-
-func (s *picture) awaitFor(
-	members []*candidate,
-	why model.Why,
-	detail string,
-	after time.Duration,
-) {
+func (s *picture) await(members []*candidate, why reason) {
 	for _, x := range members {
 		s.done[x.claim.Name] = true
-		s.keep(x, why, detail, after)
+		s.keep(x, why)
 	}
 }
 
-func (s *picture) undo(members []*candidate, r Record, why model.Why, detail string) {
-	u := Undo{Why: why, Detail: detail}
+func (s *picture) undo(members []*candidate, r Record, why reason) {
+	u := Undo{Move: r.Why, Why: why.why, Detail: why.detail}
 	for _, x := range members {
 		s.done[x.claim.Name] = true
-		s.keep(x, why, detail, 0)
+		s.keep(x, why)
 		u.Claims = append(u.Claims, x.claim.Name)
 		if x.marked() {
 			u.Nodes = append(u.Nodes, x.node.Name)
@@ -203,7 +188,8 @@ func (s *picture) undo(members []*candidate, r Record, why model.Why, detail str
 		if x != nil && !x.leaves() && x.there.Tenants == 0 {
 			u.Cancel = append(u.Cancel, name)
 			s.done[name] = true
-			s.keep(x, model.WhyAlreadyLeaving, "the move that it was bought for is undone", 0)
+			s.keep(x, reason{why: model.WhyAlreadyLeaving,
+				detail: "the move that it was bought for is undone"})
 		}
 	}
 	if len(members) > 0 {
@@ -227,11 +213,11 @@ func (s *picture) whatIf() *place.WhatIf {
 	}
 	var closed []string
 	for _, x := range s.candidates {
-		if x.node.Name != "" && (x.marked() || x.leaves() || x.claim.Is(model.Drifted)) {
+		if x.node.Name != "" && (x.marked() || x.leaves() || s.rolls(x)) {
 			closed = append(closed, x.node.Name)
 		}
 	}
-	for _, m := range s.out.Moves {
+	for _, m := range slices.Concat(s.out.Moves, s.out.Observed) {
 		closed = append(closed, m.Nodes...)
 	}
 	s.ifs.Close(closed...)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/budget"
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -15,14 +16,19 @@ type candidate struct {
 	pool  *model.Pool
 	there model.NodePods
 	price model.Price // zero when the cloud does not sell it any more
-	// What keeps it as long as nobody looks further.
-	why    model.Why
-	detail string
-	after  time.Duration
+	// record is the move that it leaves by, as its claim says, and written that text.
+	record  Record
+	written string
+	// moves reports that the record can be read.
+	moves bool
+	// taken reports that the cloud takes its machine away: lifecycle deletes the claim.
+	taken bool
+	// keeps is what keeps it as long as nobody looks further.
+	keeps reason
 }
 
 // leaves reports whether there is no way back.
-func (x *candidate) leaves() bool { return x.claim.Deleting() || x.node.Deleting() }
+func (x *candidate) leaves() bool { return x.taken || x.claim.Deleting() || x.node.Deleting() }
 
 // marked reports whether the node is chosen to leave, but may still stay.
 func (x *candidate) marked() bool { return !x.leaves() && x.node.HasTaint(model.TaintDisrupted) }
@@ -51,6 +57,9 @@ type picture struct {
 	candidates []*candidate
 	byClaim    map[string]*candidate
 	budgets    budgets
+	// rolling is how many nodes of static pools begin to be replaced by this decision, by pool.
+	rolling map[string]int64
+	wards   outage.Wards
 	// done are claims that are decided about.
 	done map[string]bool
 	// nominated are the nodes for which kube-scheduler has made room for a pod.
@@ -65,7 +74,11 @@ type picture struct {
 	expected map[string]bool
 	asked    bool
 	ifs      *place.WhatIf
-	names    map[string]bool // of claims, and of those that are to be made
+	names    map[string]bool        // of claims, and of those that are to be made
+	pauses   map[string]model.Pause // by pool, as far as it was asked
+	rollouts map[string]*rollout    // by pool; nil until one is asked for
+	// watching is set while moves are told and not made.
+	watching bool
 }
 
 func survey(in Input) *picture {
@@ -73,7 +86,8 @@ func survey(in Input) *picture {
 	s := &picture{
 		Input: in, nominated: map[string]model.PodKey{}, guards: map[model.PodKey][]*model.PDB{},
 		byClaim: map[string]*candidate{}, done: map[string]bool{}, replacing: map[string]bool{},
-		receiving: map[string]bool{}, names: map[string]bool{},
+		receiving: map[string]bool{}, names: map[string]bool{}, rolling: map[string]int64{},
+		pauses: map[string]model.Pause{},
 	}
 	w, none := &s.World, &model.Node{}
 	for p := range w.Index.Unbound().All() {
@@ -102,17 +116,25 @@ func survey(in Input) *picture {
 		if x.node == nil {
 			x.node = none
 		} else {
-			x.there = w.Index.On(x.node.Name)
+			x.there, x.taken = w.Index.On(x.node.Name), outage.Interrupted(x.node)
 		}
 		s.candidates, s.byClaim[c.Name], s.names[c.Name] = append(s.candidates, x), x, true
-		r, _, ok := RecordOf(c)
-		if ok {
-			for _, name := range r.Replacements {
-				s.replacing[name] = true
+		x.record, x.written, x.moves = RecordOf(c)
+		for _, name := range x.record.Replacements {
+			s.replacing[name] = s.replacing[name] || x.moves
+		}
+	}
+	if in.Repair {
+		s.wards = outage.Survey(w)
+	}
+	for _, x := range s.candidates {
+		for _, name := range x.record.Replacements {
+			if x.moves && x.pool != nil && s.byClaim[name] == nil {
+				s.rolling[x.pool.Name]++ // on its way into the picture
 			}
 		}
 	}
-	s.budgets = budgets{now: in.Now, of: map[string]*counts{}}
+	s.budgets = budgets{now: in.Now, of: map[string]*counts{}, known: map[asked]int{}}
 	for _, x := range s.candidates {
 		s.budgets.count(x)
 	}
@@ -123,7 +145,11 @@ func survey(in Input) *picture {
 type budgets struct {
 	now time.Time
 	of  map[string]*counts // by pool
+	// known is what budgets allow at all, once all nodes are counted.
+	known map[asked]int
 }
+
+type asked struct{ pool, reason string }
 
 type counts struct{ total, leaving int }
 
@@ -143,20 +169,40 @@ func (b *budgets) count(x *candidate) {
 	}
 	n := b.pool(x.claim.Pool)
 	n.total++
-	_, _, moves := RecordOf(x.claim)
-	if x.leaves() || x.marked() || moves || x.node.Ready != model.True {
+	if x.leaves() || x.marked() || x.moves || x.node.Ready != model.True {
 		n.leaving++
 	}
 }
 
 // left is how many nodes of the pool may still begin to leave for the reason.
 func (b *budgets) left(p model.Pool, reason string) int {
-	n := b.pool(p.Name)
-	return budget.Allowed(p, reason, n.total, n.leaving, b.now)
+	most := b.most(&p, reason)
+	if most == budget.Unlimited {
+		return most
+	}
+	return max(most-b.pool(p.Name).leaving, 0)
+}
+
+// most is how many nodes of the pool may be leaving at the same time for the reason. Budgets are read
+// once for a decision: to read a time zone costs a look into a table of them.
+func (b *budgets) most(p *model.Pool, reason string) int {
+	k := asked{p.Name, reason}
+	most, known := b.known[k]
+	if !known {
+		most = budget.Allowed(*p, reason, b.pool(p.Name).total, 0, b.now)
+		b.known[k] = most
+	}
+	return most
 }
 
 // take has one more node of the pool leave.
 func (b *budgets) take(pool string) { b.pool(pool).leaving++ }
+
+// Prices says what machines of claims cost now, 0 when the cloud does not sell them any more.
+func Prices(w *model.World) func(*model.Claim) model.Price {
+	l := prices{w: w}
+	return l.of
+}
 
 // prices knows what machines cost now; each kind is looked up once.
 type prices struct {
@@ -171,7 +217,7 @@ type priced struct {
 }
 
 func (l *prices) of(c *model.Claim) model.Price {
-	k := priced{c.Pool, c.Class, keyOf(c)}
+	k := priced{c.Pool, c.Class, c.Offering()}
 	price, ok := l.known[k]
 	if ok {
 		return price
@@ -188,13 +234,4 @@ func (l *prices) of(c *model.Claim) model.Price {
 	}
 	l.known[k] = price
 	return price
-}
-
-// keyOf is what the claim's machine was bought as.
-func keyOf(c *model.Claim) model.OfferingKey {
-	return model.OfferingKey{
-		Type:         c.Labels[model.LabelInstanceType],
-		Zone:         c.Labels[model.LabelZone],
-		CapacityType: c.Labels[model.LabelCapacityType],
-	}
 }

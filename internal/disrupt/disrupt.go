@@ -26,8 +26,14 @@ type Input struct {
 	Sweep bool
 	// Held are claims, by name, of which no new move may begin before the time: one failed.
 	Held map[string]time.Time
+	// Repair says that unhealthy nodes are replaced (package lifecycle), and not looked at here.
+	Repair bool
+	// Static has drifted and expiring nodes of static pools replaced.
+	Static bool
 	// SpotToSpot lets spot machines be replaced with cheaper spot machines.
 	SpotToSpot bool
+	// KubeletIdentity is the client id under which new kubelets run, "" = not known (drift.Want).
+	KubeletIdentity string
 	// MinValues says whether minValues of pools are a must for what is bought; "" = place.Strict.
 	MinValues place.MinValues
 }
@@ -36,10 +42,17 @@ type Input struct {
 type Decision struct {
 	Moves []Move
 	Kept  []Kept
+	// Observed are moves that would be begun, if their pools were not only observed.
+	Observed []Move
+	// Asking are pods with the annotation do-not-disrupt that were looked at, each once or more.
+	Asking []model.PodKey
 	// Undo are moves that were begun and are not right any more.
 	Undo []Undo
 	// Unmark are marked nodes, of no move, that stay after all: the mark is to be taken away.
 	Unmark []string
+	// Ages is after how long the first node comes so near its end that nodes are to be looked at with
+	// Sweep although nothing changed; zero = never, or not known.
+	Ages time.Duration
 	// After is when a kept node may first change its mind by the passing of time alone; zero = only
 	// when something changes.
 	After time.Duration
@@ -64,7 +77,8 @@ type Decision struct {
 type Move struct {
 	Claims []string
 	Nodes  []string  // of the claims, in the same order
-	Why    model.Why // WhyEmpty, WhyDrifted, WhyUnderutilized
+	Why    model.Why // WhyEmpty, WhyDrifted, WhyExpired, WhyUnderutilized
+	Detail string    // what has drifted; "" when the reason tells
 	Saves  model.Price
 	// Marked is set when the nodes carry the mark already, and so take no new pods, and what replaces
 	// them is there: then the claims may be deleted. Otherwise the move is to be begun.
@@ -82,8 +96,10 @@ type Move struct {
 type Undo struct {
 	Claims, Nodes []string // that carry the record, and their nodes
 	Cancel        []string // claims to delete
-	Why           model.Why
-	Detail        string
+	// Move is what the nodes were to leave for; "" = that cannot be read any more.
+	Move   model.Why
+	Why    model.Why
+	Detail string
 }
 
 // Kept is a managed node that stays, and why.

@@ -147,10 +147,13 @@ func pod(l scenario.Line) model.Pod {
 
 func show(d disrupt.Decision) string {
 	var b strings.Builder
-	for _, m := range d.Moves {
+	for i, m := range append(slices.Clone(d.Moves), d.Observed...) {
 		verb := "mark"
 		if m.Marked {
 			verb = "delete"
+		}
+		if i >= len(d.Moves) {
+			verb = "would " + verb
 		}
 		fmt.Fprintf(&b, "%s %s (%s) saves %s\n", verb, strings.Join(m.Claims, ","), m.Why, m.Saves)
 		if m.Pods > 0 {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/budget"
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -18,19 +20,22 @@ type reason struct {
 
 // stays says why an empty node would stay, as far as budgets aside. The first reason found is given;
 // reasons that people can do something about come before those that pass by themselves.
-func (s *picture) stays(x *candidate) (model.Why, string, time.Duration) {
+func (s *picture) stays(x *candidate) reason {
 	r := s.tied(x)
 	switch {
 	case r.why != "":
+		return r
 	case x.pool.Replicas != nil:
-		r.why = model.WhyStaticPool
-	case x.pool.ConsolidateAfter == nil:
-		r = reason{why: model.WhyConsolidateNever,
-			detail: "NodePool " + x.pool.Name + " has consolidateAfter Never"}
-	default:
-		r = s.allowed(x)
+		return reason{why: model.WhyStaticPool}
 	}
-	return r.why, r.detail, r.after
+	r = s.paused(x, budget.Empty)
+	switch {
+	case r.why != "":
+		return r
+	case x.pool.ConsolidateAfter == nil:
+		return never(x.pool)
+	}
+	return s.allowed(x)
 }
 
 // allowed looks at what people ask for, then at the pods, then at what passes with time.
@@ -39,23 +44,16 @@ func (s *picture) allowed(x *candidate) reason {
 	if r.why != "" {
 		return r
 	}
-	if n := x.there.Tenants; n > 0 {
-		return reason{why: model.WhyNotEmpty,
-			detail: "pods that need a place: " + strconv.Itoa(
-				n,
-			) + ", such as " + x.there.Tenant.Key().
-				String(),
-		}
+	if x.there.Tenants > 0 {
+		return reason{why: model.WhyNotEmpty, detail: "pods that need a place: " +
+			strconv.Itoa(x.there.Tenants) + ", such as " + x.there.Tenant.Key().String()}
 	}
 	r = s.pods(x)
 	if r.why != "" {
 		return r
 	}
 	if s.replacing[x.claim.Name] {
-		return reason{
-			why:    model.WhyReceiving,
-			detail: "it was bought for pods of nodes that are about to leave",
-		}
+		return boughtForMove()
 	}
 	return s.quiet(x)
 }
@@ -70,24 +68,40 @@ func (s *picture) tied(x *candidate) reason {
 	case !x.claim.Is(model.Initialized) || x.node.Name == "":
 		return reason{why: model.WhyNotInitialized}
 	}
-	return reason{}
+	return s.sick(x)
+}
+
+// sick says what becomes of a node that is unhealthy, where such nodes are replaced.
+func (s *picture) sick(x *candidate) reason {
+	if !s.Repair {
+		return reason{}
+	}
+	ill, ok := outage.SicknessOf(x.node)
+	if !ok {
+		return reason{}
+	}
+	full := s.wards.Full(x.claim.Pool)
+	if full != "" && !ill.Due.After(s.Now) {
+		return reason{model.WhyRepairBlocked, full, outage.RepairAgain}
+	}
+	return reason{why: model.WhyUnhealthy, detail: fmt.Sprintf(
+		"its condition %s is %s; it is replaced at %s if that lasts", ill.Condition, ill.Status,
+		ill.Due.UTC().Format(time.RFC3339))}
 }
 
 // protected looks at what people ask for on the claim and on the node.
 func (s *picture) protected(x *candidate) reason {
-	if x.claim.Annotations[model.AnnotationDoNotDisrupt] == "true" {
-		return reason{
-			why:    model.WhyDoNotDisrupt,
-			detail: "the NodeClaim is annotated " + model.AnnotationDoNotDisrupt,
-		}
+	who := ""
+	switch {
+	case x.claim.Annotations[model.AnnotationDoNotDisrupt] == "true":
+		who = "NodeClaim"
+	case x.node.Annotations[model.AnnotationDoNotDisrupt] == "true":
+		who = "node"
+	default:
+		return reason{}
 	}
-	if x.node.Annotations[model.AnnotationDoNotDisrupt] == "true" {
-		return reason{
-			why:    model.WhyDoNotDisrupt,
-			detail: "the node is annotated " + model.AnnotationDoNotDisrupt,
-		}
-	}
-	return reason{}
+	return reason{why: model.WhyDoNotDisrupt,
+		detail: "the " + who + " is annotated " + model.AnnotationDoNotDisrupt}
 }
 
 // pods looks for pods that may not be moved, or not yet. Daemons and static pods may ask to be left alone like any other.
@@ -96,24 +110,17 @@ func (s *picture) pods(x *candidate) reason {
 		if p.Terminal || p.Deleting() {
 			continue
 		}
-		if p.DoNotDisrupt == "true" {
-			return reason{why: model.WhyDoNotDisrupt,
-				detail: fmt.Sprintf(
-					"pod %s is annotated %s",
-					p.Key(),
-					model.AnnotationDoNotDisrupt,
-				)}
+		if p.DoNotDisrupt != "" {
+			s.out.Asking = append(s.out.Asking, p.Key())
 		}
-		span, err := time.ParseDuration(p.DoNotDisrupt)
-		if err == nil && p.Started.Add(span).After(s.Now) {
-			return reason{model.WhyDoNotDisrupt,
-				fmt.Sprintf(
-					"pod %s is annotated %s for %s",
-					p.Key(),
-					model.AnnotationDoNotDisrupt,
-					span,
-				),
-				p.Started.Add(span).Sub(s.Now)}
+		until, forever, _ := p.Protected()
+		if forever {
+			return reason{why: model.WhyDoNotDisrupt,
+				detail: fmt.Sprintf("pod %s is annotated %s", p.Key(), model.AnnotationDoNotDisrupt)}
+		}
+		if until.After(s.Now) {
+			return reason{model.WhyDoNotDisrupt, fmt.Sprintf("pod %s is annotated %s for %s",
+				p.Key(), model.AnnotationDoNotDisrupt, until.Sub(p.Started)), until.Sub(s.Now)}
 		}
 		_, evicted := model.Untolerated(
 			[]model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}},
@@ -139,25 +146,40 @@ func (s *picture) guarded(p *model.Pod) string {
 		}
 	}
 	if len(list) > 1 {
+		a, b := list[0], list[1]
 		return fmt.Sprintf(
 			"pod %s has more than one budget, %s/%s and %s/%s: no eviction is allowed",
-			p.Key(),
-			list[0].Namespace,
-			list[0].Name,
-			list[1].Namespace,
-			list[1].Name,
-		)
+			p.Key(), a.Namespace, a.Name, b.Namespace, b.Name)
 	}
 	return ""
 }
 
+// boughtForMove keeps a node that pods are to come to.
+func boughtForMove() reason {
+	return reason{why: model.WhyReceiving,
+		detail: "it was bought for pods of nodes that are about to leave"}
+}
+
+// never keeps the nodes of a pool that does not want them to leave for money.
+func never(p *model.Pool) reason {
+	return reason{why: model.WhyConsolidateNever,
+		detail: "NodePool " + p.Name + " has consolidateAfter Never"}
+}
+
+// keptFree keeps a node that a pod is about to be bound to.
+func (s *picture) keptFree(x *candidate) reason {
+	k, ok := s.nominated[x.node.Name]
+	if !ok {
+		return reason{}
+	}
+	return reason{why: model.WhyNominated, detail: "kube-scheduler keeps room here for " + k.String()}
+}
+
 // quiet looks at what passes with time.
 func (s *picture) quiet(x *candidate) reason {
-	if k, ok := s.nominated[x.node.Name]; ok {
-		return reason{
-			why:    model.WhyNominated,
-			detail: fmt.Sprintf("kube-scheduler keeps room here for %s", k),
-		}
+	r := s.keptFree(x)
+	if r.why != "" {
+		return r
 	}
 	// The condition is the published answer; the clock is asked again because a pod may have come since it was written.
 	init, _ := model.FindCondition(x.claim.Conditions, model.Initialized)

@@ -13,14 +13,19 @@ import (
 // fail more easily.
 const mostTogether = 16
 
-// together decides about nodes that are not worth replacing one by one: what several of them hold may
-// cost less on other machines, one large for many small or the other way round. The nodes are asked
+// together decides about several nodes at once: what they hold may cost less on other machines, one
+// large for many small or the other way round. It goes before and after looking one by one: a machine
+// that suits one node alone would stand in the way of one that suits many. The nodes are asked
 // about in groups of 16, then of 8, 4 and 2, emptiest first, so that all of it costs about four plans
 // for all pods.
-func (s *picture) together(list []*candidate) {
+func (s *picture) together(list []*candidate) { s.inGroups(list, s.saveTogether) }
+
+// inGroups has groups of nodes looked at that are not decided about, and that might cost less together.
+func (s *picture) inGroups(list []*candidate, look func(group []*candidate)) {
 	list = slices.DeleteFunc(slices.Clone(list), func(x *candidate) bool {
 		return x.pool.Policy == model.Balanced ||
-			x.why != model.WhyNoCheaperHome && x.why != model.WhySavingTooSmall
+			x.keeps.why != "" && x.keeps.why != model.WhyNoCheaperHome &&
+				x.keeps.why != model.WhySavingTooSmall && x.keeps.why != model.WhyUncertainHome
 	})
 	fill := make(map[*candidate]float64, len(list))
 	for _, x := range list {
@@ -29,15 +34,14 @@ func (s *picture) together(list []*candidate) {
 	slices.SortFunc(list, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(fill[a], fill[b]), cmp.Compare(a.claim.Name, b.claim.Name))
 	})
-	floor := floors{s: s}
 	for size := mostTogether; size > 1; size /= 2 {
 		list = slices.DeleteFunc(list, func(x *candidate) bool {
 			return s.done[x.claim.Name] || s.receiving[x.node.Name]
 		})
 		for group := range slices.Chunk(list, size) {
 			group = s.affordable(group)
-			if len(group) > 1 && floor.leaves(group) {
-				s.saveTogether(group)
+			if len(group) > 1 && s.leaves(group) {
+				look(group)
 			}
 		}
 	}
@@ -68,39 +72,43 @@ func (s *picture) affordable(group []*candidate) (out []*candidate) {
 
 // saveTogether moves as few of the nodes as bring what all of them bring.
 func (s *picture) saveTogether(group []*candidate) {
-	ask := func(list []*candidate) model.Price { return s.gain(list, s.whatIf().Without(nodesOf(list)...)) }
-	best := ask(group)
+	// ask is what the nodes bring, if that is so much.
+	ask := func(list []*candidate, atLeast model.Price) model.Price {
+		b := bill(list)
+		return s.gain(list, s.whatIf().Within(b.now-atLeast, nodesOf(list)...))
+	}
+	best := ask(group, 1)
 	if best <= 0 {
 		return
 	}
-	for i := len(group) - 1; i >= 0 && len(group) > 1; i-- { // the fullest first
-		fewer := slices.Delete(slices.Clone(group), i, i+1)
-		gain := ask(fewer)
+	for cut := len(group) / 2; cut > 0; {
+		fewer := group[:len(group)-cut] // without the fullest
+		gain := ask(fewer, best)
 		if gain >= best {
 			group, best = fewer, gain
+			cut = min(cut, len(group)/2)
+			continue
 		}
+		cut /= 2
 	}
 	var buy []place.NewClaim
 	a, ok := s.whatIf().Try(nodesOf(group), func(a place.Answer) bool {
 		var keeps reason
-		buy, keeps = s.worth(group, a)
+		buy, keeps = s.certain(group, a)
 		return keeps.why == ""
 	})
 	if ok {
-		s.begin(model.WhyUnderutilized, group, a, buy)
+		s.begin(reason{why: model.WhyUnderutilized}, group, a, buy)
 	}
 }
 
 // gain is what an answer saves, 0 when it cannot be carried out.
 func (s *picture) gain(list []*candidate, a place.Answer) model.Price {
-	if len(a.Left) > 0 || a.Later || s.unready(a) != "" {
+	if a.AtLeast > 0 || len(a.Left) > 0 || a.Later || s.unready(a) != "" {
 		return 0
 	}
-	var now model.Price
-	for _, x := range list {
-		now += x.price
-	}
-	return now - a.Price
+	b := bill(list)
+	return b.now - a.Price
 }
 
 func nodesOf(list []*candidate) (out []string) {
@@ -110,63 +118,14 @@ func nodesOf(list []*candidate) (out []string) {
 	return out
 }
 
-// floors knows the least that a core and a byte cost in a pool's catalogue.
-type floors struct {
-	s     *picture
-	known map[string][2]float64 // by pool: dollars for a milli-core, for a byte
-}
-
 // leaves reports whether new machines for what the group's pods ask for might be cheaper by enough:
-// all that is bought has its cores and its memory, and none sells them for less. Groups that would
-// fit on what is there are left out, too: their nodes were asked about one by one.
-func (f *floors) leaves(group []*candidate) bool {
-	var cores, bytes, now, least float64
-	unit := [2]float64{}
-	for i, x := range group {
-		u := f.of(x.pool)
-		if i == 0 || u[0] < unit[0] {
-			unit[0] = u[0]
-		}
-		if i == 0 || u[1] < unit[1] {
-			unit[1] = u[1]
-		}
-		used := x.there.Used.Sub(x.there.Daemons)
-		cores, bytes = cores+float64(used.CPU), bytes+float64(used.Memory)
-		now, least = now+float64(x.price), max(least, minimumSaving(x.pool))
+// all that is bought has its cores and its memory, and nothing on sale has both for less. Groups that
+// would fit on what is there are left out, too: their nodes were asked about one by one.
+func (s *picture) leaves(group []*candidate) bool {
+	var sum model.Resources
+	for _, x := range group {
+		sum = sum.Add(x.there.Used.Sub(x.there.Daemons))
 	}
-	return now-max(cores*unit[0], bytes*unit[1]) >= now*least/100
-}
-
-func (f *floors) of(p *model.Pool) [2]float64 {
-	u, ok := f.known[p.Name]
-	if ok {
-		return u
-	}
-	for _, t := range f.s.World.Catalog(p.Name, p.Class).Types {
-		for _, o := range t.Offerings {
-			if !o.Available || t.Allocatable.CPU <= 0 || t.Allocatable.Memory <= 0 {
-				continue
-			}
-			core, byte := float64(
-				o.Price,
-			)/float64(
-				t.Allocatable.CPU,
-			), float64(
-				o.Price,
-			)/float64(
-				t.Allocatable.Memory,
-			)
-			if u[0] == 0 || core < u[0] {
-				u[0] = core
-			}
-			if u[1] == 0 || byte < u[1] {
-				u[1] = byte
-			}
-		}
-	}
-	if f.known == nil {
-		f.known = map[string][2]float64{}
-	}
-	f.known[p.Name] = u
-	return u
+	b := bill(group)
+	return s.whatIf().AtLeast(sum) <= b.most()
 }

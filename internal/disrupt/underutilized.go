@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/budget"
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -32,16 +31,21 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 		case r.why == model.WhyNotEmpty:
 			others = append(others, x)
 		case r.why != "":
-			s.keep(x, r.why, r.detail, r.after)
+			s.keep(x, r)
 		default:
+			x.keeps = reason{}
 			able, ratio[x] = append(able, x), x.price.Float()/x.cost()
 		}
 	}
 	slices.SortFunc(able, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(ratio[b], ratio[a]), cmp.Compare(a.claim.Name, b.claim.Name))
 	})
-	scores := balance{s: s}
+	scores, before := balance{s: s}, s.begun()
+	s.together(able)
 	for _, x := range able {
+		if s.done[x.claim.Name] {
+			continue
+		}
 		r := s.movable(x) // others may send pods here by now
 		if r.why == "" {
 			r = s.within(x, budget.Underutilized)
@@ -49,12 +53,15 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 		if r.why == "" {
 			r = s.save(x, &scores)
 		}
-		x.why, x.detail, x.after = r.why, r.detail, r.after
+		x.keeps = r
 	}
 	s.together(able)
+	if s.begun() == before {
+		s.inFew(able, &scores)
+	}
 	for _, x := range able {
 		if !s.done[x.claim.Name] {
-			s.keep(x, x.why, x.detail, x.after)
+			s.keep(x, x.keeps)
 		}
 	}
 	return others
@@ -63,16 +70,15 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 // consolidatable looks at what keeps a node with pods that might cost less elsewhere.
 func (s *picture) consolidatable(x *candidate) reason {
 	switch {
+	case x.pool.Replicas != nil: // it has drifted, and that is on hold
+		return reason{why: model.WhyNotEmpty}
 	case x.pool.Policy != model.WhenEmptyOrUnderutilized && x.pool.Policy != model.Balanced:
 		return reason{why: model.WhyNotEmpty}
 	case x.pool.ConsolidateAfter == nil:
-		return reason{why: model.WhyConsolidateNever,
-			detail: "NodePool " + x.pool.Name + " has consolidateAfter Never"}
+		return never(x.pool)
 	case x.price == 0:
-		return reason{
-			why:    model.WhyNoCheaperHome,
-			detail: "its price is not known: the cloud does not list " + keyOf(x.claim).String(),
-		}
+		return reason{why: model.WhyNoCheaperHome,
+			detail: "its price is not known: the cloud does not list " + x.claim.Offering().String()}
 	}
 	r := s.movable(x)
 	if r.why == "" {
@@ -88,8 +94,9 @@ func (s *picture) consolidatable(x *candidate) reason {
 func (s *picture) save(x *candidate, scores *balance) reason {
 	var keeps reason
 	var buy []place.NewClaim
-	a, ok := s.whatIf().Try([]string{x.node.Name}, func(a place.Answer) bool {
-		buy, keeps = s.worth([]*candidate{x}, a)
+	b := bill([]*candidate{x})
+	a, ok := s.whatIf().TryWithin(b.most(), []string{x.node.Name}, func(a place.Answer) bool {
+		buy, keeps = s.certain([]*candidate{x}, a)
 		if keeps.why == "" {
 			keeps = scores.judge(x, x.price-a.Price)
 		}
@@ -97,7 +104,9 @@ func (s *picture) save(x *candidate, scores *balance) reason {
 	})
 	switch {
 	case ok:
-		s.begin(model.WhyUnderutilized, []*candidate{x}, a, buy)
+		s.begin(reason{why: model.WhyUnderutilized}, []*candidate{x}, a, buy)
+	case a.AtLeast > 0:
+		return b.dear(a.AtLeast, "at least ", "at most ")
 	case len(a.Left) > 0:
 		return reason{why: model.WhyNoHome, detail: fmt.Sprintf(
 			"%d of its pods would have no other place, such as %s", len(a.Left), a.Left[0])}
@@ -118,32 +127,19 @@ func (s *picture) worth(members []*candidate, a place.Answer) ([]place.NewClaim,
 	if len(a.Buy) == 0 {
 		return nil, reason{}
 	}
-	var now model.Price
-	spot := true
-	least := 0.0
-	for _, x := range members {
-		now += x.price
-		spot = spot && x.claim.Labels[model.LabelCapacityType] == model.Spot
-		least = max(least, minimumSaving(x.pool))
+	b := bill(members)
+	keeps := b.dear(a.Price, "", "")
+	if keeps.why != "" {
+		return nil, keeps
 	}
-	room := now - a.Price - model.Price(float64(now)*least/100)
-	switch {
-	case a.Price >= now:
-		return nil, reason{why: model.WhyNoCheaperHome, detail: fmt.Sprintf(
-			"its pods would cost %s elsewhere, and it costs %s", a.Price, now)}
-	case room < 0:
-		return nil, reason{why: model.WhySavingTooSmall, detail: fmt.Sprintf(
-			"%s would be saved of %s; NodePool %s asks for %s%%",
-			now-a.Price,
-			now,
-			members[0].pool.Name,
-			strconv.FormatFloat(least, 'f', -1, 64),
-		)}
-	}
+	spot := !slices.ContainsFunc(members, func(x *candidate) bool {
+		return x.claim.Labels[model.LabelCapacityType] != model.Spot
+	})
+	room := b.now - a.Price - b.saving()
 	out := make([]place.NewClaim, len(a.Buy))
-	for i, b := range a.Buy {
-		limit := b.Options[0].Price + room/model.Price(len(a.Buy))
-		c := cheaper{claim: b, limit: limit, catalog: s.World.Catalog(b.Pool, b.Class)}
+	for i, n := range a.Buy {
+		limit := n.Options[0].Price + room/model.Price(len(a.Buy))
+		c := cheaper{claim: n, limit: limit, catalog: s.World.Catalog(n.Pool, n.Class)}
 		why := c.narrow(spot, len(members) == 1, s.SpotToSpot)
 		if why != "" {
 			return nil, reason{why: model.WhyNoCheaperHome, detail: why}
@@ -153,11 +149,48 @@ func (s *picture) worth(members []*candidate, a place.Answer) ([]place.NewClaim,
 	return out, reason{}
 }
 
+// costs is what nodes cost now, and the least share of it, in per cent, that is to be saved: the
+// largest that any of their pools asks for. pool is the first of these.
+type costs struct {
+	now  model.Price
+	pct  float64
+	pool string
+}
+
+func bill(members []*candidate) costs {
+	out := costs{pool: members[0].pool.Name}
+	for _, x := range members {
+		out.now += x.price
+		out.pct = max(out.pct, minimumSaving(x.pool))
+	}
+	return out
+}
+
+// saving is the least that is to be saved.
+func (c *costs) saving() model.Price { return model.Price(float64(c.now) * c.pct / 100) }
+
+// most is the most that machines instead may cost.
+func (c *costs) most() model.Price { return min(c.now-1, c.now-c.saving()) }
+
+// dear says why machines at the price are no reason to move. Where the price is a bound, costs and
+// saves say of which side.
+func (c *costs) dear(price model.Price, costs, saves string) reason {
+	switch {
+	case price >= c.now:
+		return reason{why: model.WhyNoCheaperHome, detail: fmt.Sprintf(
+			"its pods would cost %s%s elsewhere, and it costs %s", costs, price, c.now)}
+	case price > c.now-c.saving():
+		return reason{why: model.WhySavingTooSmall, detail: fmt.Sprintf(
+			"%s%s would be saved of %s; NodePool %s asks for %s%%",
+			saves, c.now-price, c.now, c.pool, strconv.FormatFloat(c.pct, 'f', -1, 64))}
+	}
+	return reason{}
+}
+
 // minimumSaving is the least share, in per cent, that a replacement has to save.
 func minimumSaving(p *model.Pool) float64 {
-	text, ok := strings.CutSuffix(p.Annotations[model.AnnotationMinimumSaving], "%")
-	n, err := strconv.ParseFloat(text, 64)
-	if !ok || err != nil || !(n >= 0 && n <= 100) {
+	n, said, _ := p.MinimumSaving() // what cannot be read is told on the pool (ready)
+	if !said {
 		return DefaultMinimumSaving
 	}
 	return n
@@ -200,8 +233,5 @@ func (b *balance) judge(x *candidate, saves model.Price) reason {
 	}
 	return reason{why: model.WhySavingTooSmall, detail: fmt.Sprintf(
 		"the move would save %.1f%% of what NodePool %s costs and disrupt %.1f%% of its pods",
-		saved*100,
-		x.pool.Name,
-		disrupted*100,
-	)}
+		saved*100, x.pool.Name, disrupted*100)}
 }

@@ -17,8 +17,11 @@ func Conditions(v View, s Step) []model.Condition {
 	out := []model.Condition{drained}
 	if s.Drained {
 		detached := model.Condition{Type: model.VolumesDetached, Status: model.True, Reason: model.VolumesDetached}
-		if !s.Detached {
+		switch {
+		case !s.Detached:
 			detached.Status, detached.Reason = model.Unknown, "AwaitingVolumeDetachment"
+		case len(s.Volumes) > 0:
+			detached.Status, detached.Reason = model.False, model.GraceElapsed
 		}
 		out = append(out, detached)
 	}

@@ -35,7 +35,9 @@ type Step struct {
 	// Drained says that no pod holds the node any more; Detached that no volume does either. The instance may be
 	// terminated only when both are set.
 	Drained, Detached bool
-	Why               model.Why
+	// Volumes are the attachments that hold the node when nothing else does, or that are left when its grace is over; sorted.
+	Volumes []string
+	Why     model.Why
 	// After is when to look again even if nothing changed; zero = only when something changes.
 	After time.Duration
 }
@@ -47,7 +49,10 @@ type Removal struct {
 	Force bool // delete with GraceSeconds: the node's grace is about to end
 	// GraceSeconds is nil for the pod's own grace.
 	GraceSeconds *int64
-	Why          model.Why
+	// Own is what the pod would have had, in seconds, and End when the node's grace ends; set with Force.
+	Own int64
+	End time.Time
+	Why model.Why
 }
 
 // Waiting is a pod that holds the node.

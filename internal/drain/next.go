@@ -107,11 +107,12 @@ func (d *sight) holds(p model.Pod) bool {
 	return true
 }
 
-// groups sorts the pods that hold the node by when their turn comes.
+// groups sorts the pods that hold the node by when their turn comes. In a group the large ones come first: those that follow them are made, and tried by
+// kube-scheduler, in that order, and large pods find room before small ones have taken a part of it everywhere.
 func (d *sight) groups() {
 	pods := slices.Clone(d.Pods)
 	slices.SortFunc(pods, func(a, b model.Pod) int {
-		return cmp.Or(cmp.Compare(b.GraceSeconds, a.GraceSeconds), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Requests.CPU, a.Requests.CPU), cmp.Compare(b.Requests.Memory, a.Requests.Memory), cmp.Compare(b.GraceSeconds, a.GraceSeconds), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range pods {
 		if d.holds(p) {
@@ -147,7 +148,7 @@ func (d *sight) urgent() {
 				continue
 			}
 			d.asked[p.Key()] = true
-			d.out.Remove = append(d.out.Remove, Removal{Pod: p.Key(), UID: p.UID, Force: true, GraceSeconds: &seconds, Why: model.WhyGraceOver})
+			d.out.Remove = append(d.out.Remove, Removal{Pod: p.Key(), UID: p.UID, Force: true, GraceSeconds: &seconds, Own: p.GraceSeconds, End: d.end, Why: model.WhyGraceOver})
 		}
 	}
 }
@@ -184,7 +185,7 @@ func (d *sight) wait(p model.Pod, why model.Why, detail string) {
 
 // ask adds the pod to those to be evicted, unless we know that it must not be or cannot be.
 func (d *sight) ask(p model.Pod, room map[model.PodKey]*budgets) {
-	if until, forever := protected(p); forever || until.After(d.Now) {
+	if until, forever, _ := p.Protected(); forever || until.After(d.Now) {
 		detail := "for ever"
 		if !forever {
 			d.timer(until)
@@ -201,18 +202,6 @@ func (d *sight) ask(p model.Pod, room map[model.PodKey]*budgets) {
 	}
 	d.out.Remove = append(d.out.Remove, Removal{Pod: p.Key(), UID: p.UID, Why: model.WhyDraining})
 	d.timer(d.Now.Add(AskAgain))
-}
-
-// protected reads the pod's do-not-disrupt annotation: "true" protects for ever, a duration from the pod's start on.
-// Anything else protects nothing.
-func protected(p model.Pod) (until time.Time, forever bool) {
-	if p.DoNotDisrupt == "true" {
-		return time.Time{}, true
-	}
-	if span, err := time.ParseDuration(p.DoNotDisrupt); err == nil && !p.Started.IsZero() {
-		return p.Started.Add(span), false
-	}
-	return time.Time{}, false
 }
 
 // budget is one disruption budget and how many more evictions it bears in this step.
@@ -280,15 +269,20 @@ func (d *sight) step() Step {
 	case pods > 0 || !settled:
 		s.Why = model.WhyDraining
 		return s
-	case !d.over(0) && d.attached():
-		s.Drained, s.Why = true, model.WhyVolumesAttached
-		return s
 	}
-	return Step{Drained: true, Detached: true, Why: model.WhySettled}
+	volumes := d.attached()
+	switch {
+	case len(volumes) == 0:
+		return Step{Drained: true, Detached: true, Why: model.WhySettled}
+	case d.over(0):
+		return Step{Drained: true, Detached: true, Volumes: volumes, Why: model.WhyGraceOver}
+	}
+	s.Drained, s.Volumes, s.Why = true, volumes, model.WhyVolumesAttached
+	return s
 }
 
-// attached reports whether a volume still holds the node: any but those used only by pods that stay with the node.
-func (d *sight) attached() bool {
+// attached lists the volumes that still hold the node, by name: all but those used only by pods that stay with the node.
+func (d *sight) attached() (out []string) {
 	stays := map[model.PodKey]bool{}
 	for _, p := range d.Pods {
 		if !d.holds(p) {
@@ -297,8 +291,9 @@ func (d *sight) attached() bool {
 	}
 	for _, a := range d.Attachments {
 		if len(a.Pods) == 0 || slices.ContainsFunc(a.Pods, func(k model.PodKey) bool { return !stays[k] }) {
-			return true
+			out = append(out, a.Name)
 		}
 	}
-	return false
+	slices.Sort(out)
+	return out
 }

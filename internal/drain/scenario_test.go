@@ -23,7 +23,7 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 //
 // What they leave out is the ordinary: a prepared node, a claim without grace period, pods with 30 s of grace.
 func TestScenarios(t *testing.T) {
-	scenario.Run(t, "testdata", scenario.Commands{"next": func(q *scenario.Question) string { return show(drain.Next(view(q))) }})
+	scenario.Run(t, "testdata", scenario.Commands{"next": func(q *scenario.Question) string { v := view(q); return show(v, drain.Next(v)) }})
 }
 
 func at(q *scenario.Question, s string) time.Time { return start.Add(q.Duration(s)) }
@@ -102,7 +102,7 @@ func pod(q *scenario.Question, l scenario.Line) model.Pod {
 	return p
 }
 
-func show(s drain.Step) string {
+func show(v drain.View, s drain.Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "why=%s", s.Why)
 	for _, f := range []struct {
@@ -115,6 +115,14 @@ func show(s drain.Step) string {
 	}
 	if s.After != 0 {
 		fmt.Fprintf(&b, " after=%s", s.After)
+	}
+	if len(s.Volumes) > 0 {
+		fmt.Fprintf(&b, " volumes=%s", strings.Join(s.Volumes, ","))
+	}
+	for _, c := range drain.Conditions(v, s) {
+		if c.Type == model.VolumesDetached && c.Status != model.True {
+			fmt.Fprintf(&b, " detached=%s/%s", c.Status, c.Reason)
+		}
 	}
 	b.WriteString("\n")
 	for _, r := range s.Remove {

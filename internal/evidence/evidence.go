@@ -116,7 +116,11 @@ func withoutNotes(w model.World) model.World {
 		w.Claims[i].Annotations = ours(w.Claims[i].Annotations)
 	}
 	for i := range w.Pools {
-		w.Pools[i].NodeAnnotations = ours(w.Pools[i].NodeAnnotations)
+		p := &w.Pools[i]
+		p.NodeAnnotations, p.Annotations = ours(p.NodeAnnotations), ours(p.Annotations)
+		if held := w.PauseOf(p); held.Provisioning { // the notation has no word for what is on hold of all pools
+			p.Annotations[model.AnnotationPause] = strings.Join(held.Words(), ",")
+		}
 	}
 	return w
 }

@@ -184,6 +184,8 @@ type Event struct {
 	Type    EventType
 	Reason  string // the published event reasons: FailedScheduling, Nominated, …
 	Message string
+	// Minor events give way to others where many wait to be published: what they say can be seen on the object, too.
+	Minor bool
 }
 
 // Code says what kind of thing went wrong.

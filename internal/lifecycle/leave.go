@@ -21,12 +21,22 @@ func (c *casebook) leave() Step {
 	return s
 }
 
-// graceEnd returns the moment at which the node's grace ends, once: what is written already stays.
-func (c *casebook) graceEnd() (time.Time, bool) {
-	if c.Claim.TerminationGracePeriod == nil || c.Claim.Annotations[model.AnnotationTerminationTime] != "" {
+// graceEnd returns the moment at which the node's grace ends when it is to be written: once, and again when the cloud takes the
+// machine away before. What is written otherwise stays.
+func (c *casebook) graceEnd() (end time.Time, ok bool) {
+	text := c.Claim.Annotations[model.AnnotationTerminationTime]
+	if c.Claim.TerminationGracePeriod != nil && text == "" {
+		end, ok = c.Claim.DeletedAt.Add(*c.Claim.TerminationGracePeriod), true
+	}
+	n, taken := c.notice()
+	if !taken || ok && end.Before(n.Until) {
+		return end, ok
+	}
+	written, err := time.Parse(time.RFC3339, text)
+	if err == nil && !n.Until.Truncate(time.Second).Before(written) {
 		return time.Time{}, false
 	}
-	return c.Claim.DeletedAt.Add(*c.Claim.TerminationGracePeriod), true
+	return n.Until, true
 }
 
 func (c *casebook) takeApart() Step {
@@ -35,7 +45,8 @@ func (c *casebook) takeApart() Step {
 		staying = staying || !n.Deleting()
 		taken = taken || hasFinalizer(n.Finalizers)
 	}
-	drained := c.Claim.Is(model.Drained) && c.Claim.Is(model.VolumesDetached)
+	volumes, _ := model.FindCondition(c.Claim.Conditions, model.VolumesDetached)
+	drained := c.Claim.Is(model.Drained) && (volumes.Status == model.True || volumes.Reason == model.GraceElapsed)
 	switch {
 	case !taken && c.Instance != nil:
 		// No pod was ever let onto a node that we did not take over, so there is nothing to drain; and while its machine

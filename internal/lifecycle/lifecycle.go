@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/drift"
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -54,7 +55,10 @@ type View struct {
 	// replaced with (drift.Wanted).
 	Drift  drift.Finding
 	Hashes map[string]string
-	Now    time.Time
+	// Sick is what ails the node where unhealthy ones are replaced, RepairHeld why this one is not now, "" when it is.
+	Sick       outage.Sickness
+	RepairHeld string
+	Now        time.Time
 }
 
 // Do is a verb of a Step.

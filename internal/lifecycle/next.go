@@ -2,8 +2,10 @@ package lifecycle
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -16,7 +18,7 @@ import (
 //	   class not ready, pool   │  failed, gone, │  node gone,        │                    │
 //	   gone, launch timeout    │  registration  │  machine gone      │                    │
 //	                           ▼  timeout       ▼                    ▼                    ▼
-//	                 ─────────────────────── Delete (also: expired, pool gone) ───────────────────
+//	                 ─────────────────────── Delete (also: expired, interrupted) ─────────────────
 //	                                                │
 //	                                                ▼
 //	deleting: DeleteNodes ─▶ drain sees the pods off ─▶ Terminate ─▶ no list shows it ─▶ nodes gone ─▶ Finish
@@ -75,6 +77,17 @@ func (c *casebook) listedAfter(t time.Time) bool { return c.ListedAt.After(t.Add
 
 // unwanted deletes a claim that must go however well it does.
 func (c *casebook) unwanted() (Step, bool) {
+	if n, ok := c.notice(); ok {
+		s := c.delete(model.WhyInterrupted, fmt.Sprintf("the cloud takes the machine away (%s), not before %s", n.Event, n.Until.UTC().Format(time.RFC3339)))
+		s.ClaimAnnotations = map[string]string{model.AnnotationTerminationTime: n.Until.UTC().Format(time.RFC3339)}
+		return s, true
+	}
+	if c.sick() {
+		s := c.delete(model.WhyUnhealthy, fmt.Sprintf("its condition %s is %s since %s", c.Sick.Condition, c.Sick.Status, c.Sick.Since.UTC().Format(time.RFC3339)))
+		// Nobody on the node is likely to see a pod off.
+		s.ClaimAnnotations = map[string]string{model.AnnotationTerminationTime: c.Now.UTC().Format(time.RFC3339)}
+		return s, true
+	}
 	if e := c.Claim.ExpireAfter; e != nil {
 		if end := c.Claim.Created.Add(*e); !end.After(c.Now) {
 			return c.delete(model.WhyExpired, fmt.Sprintf("the claim is older than its expireAfter of %s", *e)), true
@@ -92,6 +105,32 @@ func (c *casebook) unwanted() (Step, bool) {
 		}
 	}
 	return Step{}, false
+}
+
+// sick reports whether the node is to be replaced because it has been unhealthy for long enough.
+func (c *casebook) sick() bool {
+	switch {
+	case c.Sick.Condition == "" || !c.Claim.Is(model.Registered):
+		return false
+	case c.Sick.Due.After(c.Now):
+		c.timer(c.Sick.Due)
+		return false
+	case c.RepairHeld != "":
+		c.lookAgain(outage.RepairAgain)
+		return false
+	}
+	return true
+}
+
+// notice is the first announcement of the claim's nodes that their machine is taken away.
+func (c *casebook) notice() (first outage.Notice, ok bool) {
+	for i := range c.Nodes {
+		n, is := outage.NoticeOf(&c.Nodes[i])
+		if is && (!ok || n.Until.Before(first.Until)) {
+			first, ok = n, true
+		}
+	}
+	return first, ok
 }
 
 // launch buys the machine.
@@ -204,8 +243,17 @@ func (c *casebook) settle() Step {
 		drop = append(drop, model.Drifted)
 	}
 	s := c.record(model.WhyInitialized, "", want...)
-	if len(drop)+len(c.Hashes) > 0 {
-		s.Do, s.Drop, s.ClaimAnnotations = Record, drop, c.Hashes
+	notes := c.Hashes
+	if c.Claim.Annotations[model.AnnotationTerminationTime] != "" {
+		// Its end was about to come, and did not: a later one must not find its grace over.
+		notes = maps.Clone(c.Hashes)
+		if notes == nil {
+			notes = map[string]string{}
+		}
+		notes[model.AnnotationTerminationTime] = ""
+	}
+	if len(drop)+len(notes) > 0 {
+		s.Do, s.Drop, s.ClaimAnnotations = Record, drop, notes
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/drift"
 	"github.com/karpenter-aks/karpenter/internal/lifecycle"
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/internal/scenario"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -22,7 +23,8 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 //
 //	claim launched=10s registered=30s initialized=40s deleted=5m Drained=True@5m …
 //	pool consolidateAfter=30s | none | deleting | other     class ready | none | deleting | false | stale
-//	node n1 taints=a:NoSchedule,b:NoExecute ready deleting labels=k=v
+//	node n1 taints=a:NoSchedule,b:NoExecute ready deleting labels=k=v preempted=1m event=Freeze@1m
+//	sick Ready due=10m held
 //	drift ImageDrift patience=1h     drift - hashes
 //	instance running | pending | failed no-capacity: words   listed 20s
 func TestScenarios(t *testing.T) {
@@ -50,6 +52,11 @@ func view(q *scenario.Question) lifecycle.View {
 			class(q, &v, l.Rest)
 		case "seen":
 			v.NodeSeen = true
+		case "sick": // for 5 minutes, or as it says
+			v.Sick = outage.Sickness{Condition: l.Name, Status: model.False, Since: start, Due: at(q, l.Get("due", "5m"))}
+			if l.Has("held") {
+				v.RepairHeld = "too many are"
+			}
 		case "drift":
 			v.Drift = drift.Finding{Reason: l.Name, Message: "it is not what it was", Patience: q.Duration(l.Get("patience", "0s"))}
 			if l.Has("hashes") {
@@ -109,6 +116,8 @@ func claim(q *scenario.Question, c *model.Claim, words []scenario.Word) {
 			c.StartupTaints = append(c.StartupTaints, taint(val))
 		case "gpu":
 			c.Requests = model.Resources{CPU: 1000, Extended: map[string]int64{"nvidia.com/gpu": 1}}
+		case "end":
+			c.Annotations = map[string]string{model.AnnotationTerminationTime: at(q, val).Format(time.RFC3339)}
 		case "podEvent":
 			c.LastPodEvent = at(q, val)
 		default: // Type=Status@since
@@ -163,6 +172,8 @@ func node(q *scenario.Question, l scenario.Line) model.Node {
 			n.Ready = model.True
 		case "deleting":
 			n.DeletedAt = start
+		case "preempted", "event": // preempted=<since the start>, event=Freeze@<since the start>
+			n.Conditions = append(n.Conditions, warning(q, w))
 		case "gpu":
 			n.Allocatable.Extended = map[string]int64{"nvidia.com/gpu": 1}
 		case "label":
@@ -174,6 +185,20 @@ func node(q *scenario.Question, l scenario.Line) model.Node {
 		}
 	}
 	return n
+}
+
+// warning is a scheduled event that was announced 10 seconds after the start.
+func warning(q *scenario.Question, w scenario.Word) model.Condition {
+	c := model.Condition{Type: model.PreemptionScheduled, Status: model.True, Reason: "SpotEvictionIncoming", Since: at(q, "10s")}
+	event, when := "Preempt", w.Value
+	if w.Key == "event" {
+		event, when, _ = strings.Cut(w.Value, "@")
+		c.Type, c.Reason = model.VMEventScheduled, event+"Scheduled"
+	}
+	if when != "" {
+		c.Message = event + " Scheduled: " + at(q, when).Format("Mon, 02 Jan 2006 15:04:05 GMT") + ". EventId: 1"
+	}
+	return c
 }
 
 func instance(l scenario.Line) *model.Instance {

@@ -43,7 +43,7 @@ func Documents(text []byte) []Document {
 	said := 0 // where what it says begins: behind the marker, though directives stand before that
 	begin := func(start, line, content int) { from, first, body, said = start, line, content, content }
 	flush := func() {
-		if len(bytes.TrimSpace(text[said:at])) > 0 {
+		if len(trim(text[said:at])) > 0 {
 			out = append(out, Document{Line: first, Text: text[from:at], body: body - from})
 		}
 	}
@@ -61,7 +61,7 @@ func Documents(text []byte) []Document {
 			directives = true // of the document that the next marker begins
 		case line[0] == '-' && marks(line, "---"):
 			content := at + len("---")
-			if rest := bytes.TrimSpace(line[len("---"):]); len(rest) == 0 || rest[0] == '#' {
+			if rest := trim(line[len("---"):]); len(rest) == 0 || rest[0] == '#' {
 				content = end
 			}
 			if directives {
@@ -81,10 +81,13 @@ func Documents(text []byte) []Document {
 	return out
 }
 
+// trim drops what is blank in YAML around a text. Unicode has more blanks (a no-break space is one), which are content there (YAML 1.2, 5.4 and 5.5).
+func trim(text []byte) []byte { return bytes.Trim(text, " \t\r\n") }
+
 // silent reports whether a text has nothing in it but blanks and comments.
 func silent(text []byte) bool {
 	for line := range bytes.Lines(text) {
-		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' {
+		if rest := trim(line); len(rest) > 0 && rest[0] != '#' {
 			return false
 		}
 	}

@@ -12,8 +12,10 @@ const (
 	// Quiet is how long a pod may wait with a nomination to a node that takes pods while nothing becomes of any nomination. kube-scheduler
 	// tries hundreds of pods a second; when it does nothing for so long, it does not mean to try this one.
 	Quiet = 5 * time.Second
-	// Limit is how long a pod may so wait at most, whatever becomes of others.
-	Limit = 30 * time.Second
+	// Limit is how long a pod may so wait at most, whatever becomes of others; PerHundred is added for every hundred pods that are told of a node: on a busy
+	// machine kube-scheduler tries twenty a second, and to take the nomination of one whose turn is yet to come gives its room to others.
+	Limit      = 30 * time.Second
+	PerHundred = 5 * time.Second
 	// Turns is how often one pod is told of one node and the nomination taken back, at most. After that it is told of that node no more and
 	// finds a place as any pod does.
 	Turns = 3
@@ -49,6 +51,7 @@ type Patience struct {
 	stands  map[turn]stand
 	turns   map[turn]int
 	stirred time.Time // when something last became of a nomination
+	limit   time.Duration
 	spent   Spent
 }
 
@@ -89,6 +92,7 @@ func (p *Patience) Look(w model.World, now time.Time) (back []model.Pod, next ti
 		}
 	}
 	p.stands = stands
+	p.limit = Limit + time.Duration(len(told)/100)*PerHundred
 	for _, pod := range told {
 		t := turnOf(pod, pod.Promised)
 		left := time.Duration(0)
@@ -119,7 +123,7 @@ func (p *Patience) due(s stand) time.Time {
 	if s.open.IsZero() { // a node is kept shut for a while
 		return s.seen.Add(HoldLimit + Quiet)
 	}
-	quiet, last := s.open.Add(Quiet), s.open.Add(Limit)
+	quiet, last := s.open.Add(Quiet), s.open.Add(p.limit)
 	if q := p.stirred.Add(Quiet); q.After(quiet) {
 		quiet = q
 	}

@@ -134,3 +134,28 @@ func TestFewAreTakenBackAtOnce(t *testing.T) {
 		t.Errorf("%d are taken back at once, the next after %v", len(back), next)
 	}
 }
+
+// Where hundreds of pods wait, the turn of some comes late: as long as others get their places, none loses the room that it was told of.
+func TestWhereManyWaitPatienceIsLonger(t *testing.T) {
+	const many = 1000
+	w, p := told(), &Patience{}
+	bind(0)(&w)
+	var list []string
+	for i := range many {
+		name := fmt.Sprintf("q-%04d", i)
+		list = append(list, "d/"+name)
+		w.Pods = append(w.Pods, model.Pod{Namespace: "d", Name: name, UID: name, Unschedulable: true, Promised: "nb"})
+	}
+	w.Claims[1].Annotations["karpenter.azure.com/planned-pods"] = strings.Join(list, ",")
+	first := time.Duration(0)
+	for at := time.Duration(0); first == 0 && at < 2*time.Minute; at += time.Second {
+		back, _ := p.Look(w, start.Add(at))
+		if len(back) > 0 {
+			first = at
+		}
+		bind(len(w.Pods) - 1 - int(at/time.Second))(&w)
+	}
+	if want := Limit + 9*PerHundred; first != want { // some hundred of them are bound by then
+		t.Errorf("the first is taken back after %v, want %v", first, want)
+	}
+}

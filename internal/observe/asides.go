@@ -14,13 +14,13 @@ import (
 func (r *Recorder) Asides(list []model.Object) {
 	r.metrics.unreadable.Reset()
 	for _, o := range list {
-		r.metrics.unreadable.WithLabelValues(kindWord(o), o.ObjectKey()).Set(1)
+		r.metrics.unreadable.WithLabelValues(KindOf(o), o.ObjectKey()).Set(1)
 		r.say(o, kube.Warning, "Unreadable", "A value cannot be read, and nothing is decided by this object until it is corrected: %s", model.Unreadable(o))
 	}
 	r.onChange("objects", len(list) == 0, func() string {
 		var names []string
 		for _, o := range list {
-			names = append(names, fmt.Sprintf("%s %s: %s", kindWord(o), o.ObjectKey(), model.Unreadable(o)))
+			names = append(names, fmt.Sprintf("%s %s: %s", KindOf(o), o.ObjectKey(), model.Unreadable(o)))
 		}
 		return mention(names)
 	}, "objects are set aside because a value in them cannot be read; nothing is decided by them until it is corrected")
@@ -61,8 +61,8 @@ func (r *Recorder) Pruned(list []Pruned) {
 	names := map[string]bool{}
 	for _, p := range list {
 		for _, f := range p.Fields {
-			r.metrics.pruned.WithLabelValues(kindWord(p.About), f).Set(1)
-			names[kindWord(p.About)+" "+f] = true
+			r.metrics.pruned.WithLabelValues(KindOf(p.About), f).Set(1)
+			names[KindOf(p.About)+" "+f] = true
 		}
 	}
 	r.onChange("fields", len(names) == 0, func() string { return mention(slices.Sorted(maps.Keys(names))) },
@@ -96,8 +96,8 @@ func (r *Recorder) onChange(about string, none bool, text func() string, message
 	}
 }
 
-// kindWord names an object's kind as users know it.
-func kindWord(o model.Object) string {
+// KindOf names an object's kind as users know it.
+func KindOf(o model.Object) string {
 	switch o := o.(type) {
 	case model.Pool:
 		return "NodePool"
@@ -105,6 +105,12 @@ func kindWord(o model.Object) string {
 		return o.Ref.Kind
 	case model.Claim:
 		return "NodeClaim"
+	case model.Node:
+		return "Node"
+	case model.Pod:
+		return "Pod"
+	case model.Unserved:
+		return "CustomResourceDefinition"
 	case model.Overlay:
 		return "NodeOverlay"
 	case model.Buffer:

@@ -1,83 +1,192 @@
 package observe
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"cmp"
+	"runtime"
 
-// Metrics are our counters and gauges. Names and labels are those that dashboards of Karpenter users query today; the
-// ones that are only ours are marked.
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/karpenter-aks/karpenter/internal/meter"
+)
+
+// Metrics are what is counted as things are done. Each has its row in package meter, which says what it is.
 type Metrics struct {
-	planSeconds                                        prometheus.Histogram
-	unfinished                                         *unfinished
-	queueDepth, unschedulable, ignored                 prometheus.Gauge
-	planRefused, planCut, watchLost                    prometheus.Counter
-	panics                                             *prometheus.CounterVec
-	claimsCreated, claimsDisrupted, claimsTerminated   *prometheus.CounterVec
-	claimTermination                                   *prometheus.HistogramVec
-	nodesCreated, nodesTerminated, nodesDrained        *prometheus.CounterVec
-	launchStarts, launchFailures, plansKept            *prometheus.CounterVec
-	cloudErrors, evictions, decisions, orphans         *prometheus.CounterVec
-	poolLimit, poolUsage, unreadable, unserved, pruned *prometheus.GaugeVec
+	set *meter.Set
+
+	scheduling, passSeconds, cloudSeconds, evaluation    *prometheus.HistogramVec
+	claimTermination, instanceTermination, nodeLifetime  *prometheus.HistogramVec
+	nodeTermination                                      *prometheus.SummaryVec
+	unfinished                                           *unfinished
+	queueDepth, unschedulable                            *prometheus.GaugeVec
+	ignored                                              prometheus.Gauge
+	planRefused, planCut, watchLost                      prometheus.Counter
+	claimsCreated, claimsDisrupted, claimsTerminated     *prometheus.CounterVec
+	nodesCreated, nodesTerminated, nodesDrained          *prometheus.CounterVec
+	launchStarts, launchFailures, noImages, plansKept    *prometheus.CounterVec
+	cloudErrors, evictions, podsDrained, orphans         *prometheus.CounterVec
+	decisions, decisionsByPool, invalid, queueFailures   *prometheus.CounterVec
+	notices, unhealthy                                   *prometheus.CounterVec
+	noticesHeeded                                        prometheus.Counter
+	noticeAge                                            prometheus.Observer
+	unreadable, unserved, pruned                         *prometheus.GaugeVec
+	paused, driftFailures                                *prometheus.GaugeVec
+	observedNodes, observedSavings                       *prometheus.GaugeVec
+	restPrice, restBound                                 prometheus.Gauge
+	restGap                                              *prometheus.GaugeVec
+	startup                                              prometheus.Observer
+	bound, provisionedBound, provisionedStartup, decided prometheus.Observer
+	passes, passErrors, panics                           *prometheus.CounterVec
+	adds, retries                                        *prometheus.CounterVec
+	most                                                 *prometheus.GaugeVec
+	loads                                                *loads
+	queueSeconds, workSeconds                            *prometheus.HistogramVec
+	queueSecondsToo, workSecondsToo                      *prometheus.HistogramVec // under the names that well-known dashboards ask for
+	transitions                                          map[string]*prometheus.CounterVec
+	transitionSeconds, terminations                      map[string]*prometheus.HistogramVec
 }
 
-// NewMetrics makes the metrics and registers them. It fails when a name is taken in reg.
-func NewMetrics(reg prometheus.Registerer, version string) (*Metrics, error) {
-	var all []prometheus.Collector
-	counter := func(sub, name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "karpenter", Subsystem: sub, Name: name, Help: help}, labels)
-		all = append(all, c)
-		return c
+// NewMetrics makes the metrics and registers those that are served. It fails when a name is taken in reg.
+func NewMetrics(reg prometheus.Registerer, o meter.Options) (*Metrics, error) {
+	s := meter.NewSet(reg, o)
+	m := &Metrics{set: s}
+	m.ofNodes(s)
+	m.ofPods(s)
+	m.ofPlans(s)
+	m.ofDisruption(s)
+	m.ofCloud(s)
+	m.ofLoops(s)
+	m.ofState(s)
+	s.Gauge("karpenter_build_info").WithLabelValues(o.Version, runtime.Version(), runtime.GOARCH, cmp.Or(o.Commit, o.Version)).Set(1)
+	return m, s.Err()
+}
+
+func (m *Metrics) ofNodes(s *meter.Set) {
+	m.claimsCreated = s.Counter("karpenter_nodeclaims_created_total")
+	m.claimsDisrupted = s.Counter("karpenter_nodeclaims_disrupted_total")
+	m.claimsTerminated = s.Counter("karpenter_nodeclaims_terminated_total")
+	m.claimTermination = s.Histogram("karpenter_nodeclaims_termination_duration_seconds")
+	m.instanceTermination = s.Histogram("karpenter_nodeclaims_instance_termination_duration_seconds")
+	m.unhealthy = s.Counter("karpenter_nodeclaims_unhealthy_disrupted_total")
+	m.nodesCreated = s.Counter("karpenter_nodes_created_total")
+	m.nodesTerminated = s.Counter("karpenter_nodes_terminated_total")
+	m.nodesDrained = s.Counter("karpenter_nodes_drained_total")
+	m.nodeTermination = s.Summary("karpenter_nodes_termination_duration_seconds")
+	m.nodeLifetime = s.Histogram("karpenter_nodes_lifetime_duration_seconds")
+	m.orphans = s.Counter("karpenter_orphans_removed_total")
+}
+
+func (m *Metrics) ofPods(s *meter.Set) {
+	m.evictions = s.Counter("karpenter_pods_eviction_requests_total")
+	m.podsDrained = s.Counter("karpenter_pods_drained_total")
+	m.startup = s.Summary("karpenter_pods_startup_duration_seconds").WithLabelValues()
+	m.bound = s.Histogram("karpenter_pods_bound_duration_seconds").WithLabelValues()
+	m.provisionedBound = s.Histogram("karpenter_pods_provisioning_bound_duration_seconds").WithLabelValues()
+	m.provisionedStartup = s.Histogram("karpenter_pods_provisioning_startup_duration_seconds").WithLabelValues()
+	m.decided = s.Histogram("karpenter_pods_scheduling_decision_duration_seconds").WithLabelValues()
+}
+
+func (m *Metrics) ofPlans(s *meter.Set) {
+	m.scheduling = s.Histogram("karpenter_scheduler_scheduling_duration_seconds")
+	m.queueDepth = s.Gauge("karpenter_scheduler_queue_depth")
+	m.unschedulable = s.Gauge("karpenter_scheduler_unschedulable_pods_count")
+	m.ignored = s.Gauge("karpenter_scheduler_ignored_pods_count").WithLabelValues()
+	m.planRefused = s.Counter("karpenter_scheduler_refused_plans_total").WithLabelValues()
+	m.planCut = s.Counter("karpenter_scheduler_plans_cut_short_total").WithLabelValues()
+	m.plansKept = s.Counter("karpenter_scheduler_refused_plans_kept_total")
+	const name = "karpenter_scheduler_unfinished_work_seconds"
+	m.unfinished = newUnfinished(s.Desc(name))
+	if s.Serves(name) {
+		s.Register(m.unfinished)
 	}
-	gauge := func(sub, name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "karpenter", Subsystem: sub, Name: name, Help: help}, labels)
-		all = append(all, g)
-		return g
+	m.queueDepth.WithLabelValues(ofProvisioner, "").Set(0)
+	m.unschedulable.WithLabelValues(ofProvisioner).Set(0)
+	m.scheduling.WithLabelValues(ofProvisioner)
+}
+
+func (m *Metrics) ofDisruption(s *meter.Set) {
+	const p = "karpenter_voluntary_disruption_"
+	m.evaluation = s.Histogram(p + "decision_evaluation_duration_seconds")
+	m.decisions = s.Counter(p + "decisions_total")
+	m.decisionsByPool = s.Counter(p + "decisions_by_nodepool_total")
+	m.invalid = s.Counter(p + "failed_validations_total")
+	m.queueFailures = s.Counter(p + "queue_failures_total")
+	m.observedNodes = s.Gauge(p + "observed_nodes")
+	m.observedSavings = s.Gauge(p + "observed_savings")
+	m.paused = s.Gauge("karpenter_nodepools_paused")
+	m.driftFailures = s.Gauge("karpenter_nodepools_drift_failures")
+	m.restPrice = s.Gauge("karpenter_cluster_price_dollars_per_hour").WithLabelValues()
+	m.restBound = s.Gauge("karpenter_cluster_bound_dollars_per_hour").WithLabelValues()
+	m.restGap = s.Gauge("karpenter_cluster_gap_dollars_per_hour")
+	m.notices = s.Counter("karpenter_interruption_received_messages_total")
+	m.noticesHeeded = s.Counter("karpenter_interruption_deleted_messages_total").WithLabelValues()
+	m.noticeAge = s.Histogram("karpenter_interruption_message_queue_duration_seconds").WithLabelValues()
+	// What can be there is there from the start: the first increase of a counter that was not is lost to whoever asks for increases.
+	for _, kind := range []string{noticeSpot, noticeChange} {
+		m.notices.WithLabelValues(kind)
 	}
-	histogram := func(sub, name, help string, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "karpenter", Subsystem: sub, Name: name, Help: help,
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 20)}, labels)
-		all = append(all, h)
-		return h
+	for _, kind := range []string{kindEmpty, kindSingle, kindMulti} {
+		m.invalid.WithLabelValues(kind)
 	}
-	m := &Metrics{
-		claimsCreated:    counter("nodeclaims", "created_total", "NodeClaims created, by NodePool and reason.", "nodepool", "reason"),
-		claimsDisrupted:  counter("nodeclaims", "disrupted_total", "NodeClaims deleted by the controller, by NodePool and reason.", "nodepool", "reason"),
-		claimsTerminated: counter("nodeclaims", "terminated_total", "NodeClaims gone with their machines, by NodePool.", "nodepool"),
-		claimTermination: histogram("nodeclaims", "termination_duration_seconds", "Seconds from a NodeClaim's deletion until nothing of it was left.", "nodepool"),
-		nodesCreated:     counter("nodes", "created_total", "Nodes registered, by NodePool.", "nodepool"),
-		nodesTerminated:  counter("nodes", "terminated_total", "Nodes let go, by NodePool.", "nodepool"),
-		nodesDrained:     counter("nodes", "drained_total", "Nodes drained, by NodePool.", "nodepool"),
-		launchStarts:     counter("instance", "vm_create_start_total", "Machines asked for.", "image", "size", "zone", "capacity_type", "nodepool"),
-		launchFailures: counter("instance", "vm_create_failure_total", "Machines refused, by phase and error code.",
-			"image", "size", "zone", "capacity_type", "nodepool", "phase", "error_code"),
-		plansKept:   counter("scheduler", "refused_plans_kept_total", "Refused plans whose picture was written down, or could not be (only here).", "result"),
-		cloudErrors: counter("cloudprovider", "errors_total", "Refusals of the cloud, by method and error code.", "method", "error"),
-		evictions:   counter("pods", "eviction_requests_total", "Evictions asked for, by the API server's answer.", "code"),
-		decisions:   counter("voluntary_disruption", "decisions_total", "Decisions to disrupt, by decision, reason and kind of consolidation.", "decision", "reason", "consolidation_type"),
-		orphans:     counter("orphans", "removed_total", "Things that belonged to no claim and were removed (only here).", "kind"),
-		poolLimit:   gauge("nodepools", "limit", "Limit of a NodePool, by resource.", "nodepool", "resource_type"),
-		unreadable: gauge("cluster_state", "unreadable_object", "1 for each object that is set aside because a value in it cannot be read (only here).",
-			"kind", "name"),
-		unserved: gauge("cluster_state", "unserved_kind", "1 for each kind that a feature gate asks for and the API server does not serve (only here).", "resource"),
-		pruned: gauge("cluster_state", "pruned_field", "1 for each field of a kind that the API server does not keep, because the CRD of the cluster is older than this version (only here).",
-			"kind", "field"),
-		poolUsage: gauge("nodepools", "usage", "What a NodePool's nodes add up to, by resource.", "nodepool", "resource_type"),
-	}
-	// The name is the one under which every controller made with controller-runtime counts them, and alerts ask for them.
-	m.panics = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_panics_total", Help: "Panics, by controller: defects of ours that were survived."}, []string{"controller"})
-	all = append(all, m.panics)
-	m.planSeconds = histogram("scheduler", "scheduling_duration_seconds", "Seconds spent on one plan.").WithLabelValues().(prometheus.Histogram)
-	m.unfinished = newUnfinished()
-	all = append(all, m.unfinished)
-	m.queueDepth = gauge("scheduler", "queue_depth", "Pods waiting to be planned for.").WithLabelValues()
-	m.unschedulable = gauge("scheduler", "unschedulable_pods_count", "Pods that no pool can take.").WithLabelValues()
-	m.ignored = gauge("scheduler", "ignored_pods_count", "Pods that ask not to run on our nodes.").WithLabelValues()
-	m.planRefused = counter("scheduler", "refused_plans_total", "Plans refused by our own audit (only here).").WithLabelValues()
-	m.planCut = counter("scheduler", "plans_cut_short_total", "Plans that were cut short at the work limit (only here).").WithLabelValues()
-	m.watchLost = counter("cluster_state", "watches_lost_total", "Broken watches of the API server (only here).").WithLabelValues()
-	gauge("", "build_info", "Version of the controller.", "version").WithLabelValues(version).Set(1)
-	for _, c := range all {
-		if err := reg.Register(c); err != nil {
-			return nil, err
+	for _, d := range [][3]string{{"delete", "empty", kindEmpty}, {"delete", "underutilized", kindSingle}, {"replace", "underutilized", kindSingle},
+		{"delete", "underutilized", kindMulti}, {"replace", "underutilized", kindMulti}, {"delete", "drifted", ""}, {"replace", "drifted", ""}} {
+		m.decisions.WithLabelValues(d[:]...)
+		if d[0] == "replace" {
+			m.queueFailures.WithLabelValues(d[:]...)
 		}
 	}
-	return m, nil
+	m.evaluation.WithLabelValues("", "")
+}
+
+func (m *Metrics) ofCloud(s *meter.Set) {
+	m.cloudSeconds = s.Histogram("karpenter_cloudprovider_duration_seconds")
+	m.cloudErrors = s.Counter("karpenter_cloudprovider_errors_total")
+	m.launchStarts = s.Counter("karpenter_instance_vm_create_start_total")
+	m.launchFailures = s.Counter("karpenter_instance_vm_create_failure_total")
+	m.noImages = s.Counter("karpenter_image_selection_error_count")
+	for method, controller := range methods() {
+		m.cloudErrors.WithLabelValues(controller, method, provider, "")
+	}
+}
+
+func (m *Metrics) ofLoops(s *meter.Set) {
+	const c, q = "controller_runtime_", "workqueue_"
+	m.passes = s.Counter(c + "reconcile_total")
+	m.passErrors = s.Counter(c + "reconcile_errors_total")
+	m.panics = s.Counter(c + "reconcile_panics_total")
+	m.passSeconds = s.Histogram(c + "reconcile_time_seconds")
+	m.most = s.Gauge(c + "max_concurrent_reconciles")
+	m.adds = s.Counter(q + "adds_total")
+	m.retries = s.Counter(q + "retries_total")
+	m.loads = newLoads(s)
+	m.queueSeconds = s.Histogram(q + "queue_duration_seconds")
+	m.workSeconds = s.Histogram(q + "work_duration_seconds")
+	m.queueSecondsToo = s.Histogram("karpenter_" + q + "queue_duration_seconds")
+	m.workSecondsToo = s.Histogram("karpenter_" + q + "work_duration_seconds")
+}
+
+func (m *Metrics) ofState(s *meter.Set) {
+	const p = "karpenter_cluster_state_"
+	m.watchLost = s.Counter(p + "watches_lost_total").WithLabelValues()
+	m.unreadable = s.Gauge(p + "unreadable_object")
+	m.unserved = s.Gauge(p + "unserved_kind")
+	m.pruned = s.Gauge(p + "pruned_field")
+	m.transitions = map[string]*prometheus.CounterVec{}
+	m.transitionSeconds, m.terminations = map[string]*prometheus.HistogramVec{}, map[string]*prometheus.HistogramVec{}
+	words := []string{""} // that of the older names
+	for _, k := range meter.Kinds() {
+		words = append(words, k.Word+"_")
+	}
+	for _, w := range words {
+		m.transitions[w] = s.Counter("operator_" + w + "status_condition_transitions_total")
+		m.transitionSeconds[w] = s.Histogram("operator_" + w + "status_condition_transition_seconds")
+		m.terminations[w] = s.Histogram("operator_" + w + "termination_duration_seconds")
+	}
+}
+
+// ofPool has counters of a pool there before anything happens in it: the first increase of one that was not is lost to whoever asks for
+// increases.
+func (m *Metrics) ofPool(pool string) {
+	m.claimsCreated.WithLabelValues("provisioned", pool, "false")
+	m.claimTermination.WithLabelValues(pool)
+	m.nodesDrained.WithLabelValues(pool)
 }

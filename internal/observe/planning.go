@@ -20,9 +20,7 @@ type unfinished struct {
 	since time.Time // zero while none is being made
 }
 
-func newUnfinished() *unfinished {
-	return &unfinished{desc: prometheus.NewDesc("karpenter_scheduler_unfinished_work_seconds", "Seconds that the plan being made has taken so far.", []string{"controller", "scheduling_id"}, nil)}
-}
+func newUnfinished(d *prometheus.Desc) *unfinished { return &unfinished{desc: d} }
 
 // Describe implements prometheus.Collector.
 func (u *unfinished) Describe(to chan<- *prometheus.Desc) { to <- u.desc }
@@ -32,7 +30,7 @@ func (u *unfinished) Collect(to chan<- prometheus.Metric) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.since.IsZero() {
-		to <- prometheus.MustNewConstMetric(u.desc, prometheus.GaugeValue, time.Since(u.since).Seconds(), "provisioner", strconv.Itoa(u.plans))
+		to <- prometheus.MustNewConstMetric(u.desc, prometheus.GaugeValue, time.Since(u.since).Seconds(), ofProvisioner, strconv.Itoa(u.plans))
 	}
 }
 

@@ -6,12 +6,14 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/karpenter-aks/karpenter/internal/meter"
 )
 
 // TestAPlanInTheMakingIsTimed: the seconds that it took so far are told while it is being made, and only then.
 func TestAPlanInTheMakingIsTimed(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m, err := NewMetrics(reg, "test")
+	m, err := NewMetrics(reg, meter.Options{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,9 @@ func (r *Recorder) StaticHeldBack(p model.Pool, d static.Decision) {
 
 // StaticRemoved tells that a static pool has one node more than it should, and which goes.
 func (r *Recorder) StaticRemoved(c model.Claim) {
-	r.metrics.claimsDisrupted.WithLabelValues(c.Pool, disruptionReason(model.WhyReplicasLowered)).Inc()
+	r.countDisrupted(c, model.WhyReplicasLowered)
 	r.log.Info("deleting nodeclaim", "NodeClaim", c.Name, "NodePool", c.Pool, "why", model.WhyReplicasLowered)
-	r.say(c, kube.Normal, "DisruptionTerminating", "Disrupting NodeClaim: %s", title(model.WhyReplicasLowered))
+	r.terminating(c, model.WhyReplicasLowered)
 }
 
 // Barren tells of a pool whose requirements leave nothing of what the cloud sells.

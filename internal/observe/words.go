@@ -117,8 +117,6 @@ func disruptionReason(w model.Why) string {
 		return "insufficient_capacity"
 	case model.WhyClassNotReady, model.WhyClassGone:
 		return "nodeclass_not_ready"
-	case model.WhyLaunchTimeout, model.WhyRegisterTimeout:
-		return "liveness"
 	}
 	return strings.ReplaceAll(string(w), "-", "_")
 }
@@ -136,12 +134,4 @@ func list(names []string, n int) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
-}
-
-// inUnits converts a column value to what metrics show: cores, bytes, counts.
-func inUnits(resource string, v int64) float64 {
-	if resource == model.ResourceCPU {
-		return float64(v) / 1000
-	}
-	return float64(v)
 }

@@ -63,6 +63,7 @@ func newDecision(in Input, granted bool, with problem.Choices) *decision {
 // run makes one attempt.
 func (d *decision) run(pods []*model.Pod) {
 	d.arrange(pods)
+	d.vacate()
 	d.Journal = &topology.Journal{Problem: &d.Problem, Light: true}
 	d.SeatAll()
 	d.Buying = d.PurchaseGroups()

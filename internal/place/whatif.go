@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
@@ -21,9 +22,11 @@ type WhatIf struct {
 	d      *decision
 	on     map[string][]standing
 	slotOf map[string]int32
-	// gone are the nodes, by spot, of answers that stand. bought is set when machines belong to these, spread when pods do that have to be
-	// spread over machines.
-	gone           []int32
+	// gone are the nodes, by spot, of answers that stand, in their order; away are the same, sorted. lifted
+	// says, per term of a spread over machines, for how many of gone it is lifted. bought is set when
+	// machines belong to these, spread when pods do that have to be spread over machines.
+	gone, away     []int32
+	lifted         map[*topology.Term]int
 	bought, spread bool
 	// of are, per class of pods that the last question moves, the class that it was taken from.
 	of map[*assign.Class]*assign.Class
@@ -31,6 +34,14 @@ type WhatIf struct {
 	was before
 	// waits are the nodes and claims that waiting pods take room on.
 	waits []answer.Nomination
+	// least says what machines for pods cost at least.
+	least least
+	// asked are the nodes of the last question.
+	asked []string
+	// parts is in how many machines at most a question buys what it has to, 0 = as many as are cheapest.
+	parts int
+	// scatter is where pods would be if nobody told kube-scheduler where they were planned.
+	scatter *scatter
 }
 
 // before is what a question changes beside what the journal knows.
@@ -61,13 +72,19 @@ type Answer struct {
 	Price model.Price
 	// Later is set when the answer holds only once those that stand are carried out (Try).
 	Later bool
+	// AtLeast is set when the question had a price to keep, and machines for the pods cost at least so
+	// much, which is more. Nothing else was looked at then, and nothing else is set.
+	AtLeast model.Price
 }
+
+// anyPrice is the price to keep of questions that have none.
+const anyPrice = model.Price(math.MaxInt64)
 
 // NewWhatIf arranges the world. Input.Pods are pods that wait: those that fit on what is paid for take their places first, so that no answer
 // counts on that room. What would be bought for the others is Decide's business.
 func NewWhatIf(in Input) *WhatIf {
 	in.World = in.World.Indexed()
-	in.Without = append(slices.Clip(in.Without), columnGeneration)
+	in.Without = append(slices.Clip(in.Without), columnGeneration, exactSearch)
 	d := newDecision(in, false, problem.Choices{})
 	d.Standing = true
 	pods := pointers(in.Pods)
@@ -76,17 +93,37 @@ func NewWhatIf(in Input) *WhatIf {
 			pods = append(pods, p)
 		}
 	}
-	p := &WhatIf{d: d, on: map[string][]standing{}, slotOf: map[string]int32{}}
+	p := &WhatIf{d: d, slotOf: map[string]int32{}, lifted: map[*topology.Term]int{}}
 	d.arrange(pods)
+	p.least = newLeast(d.Pools)
 	for i, s := range d.Existing {
 		if s.Node != "" {
 			p.slotOf[s.Node] = int32(i)
 		}
 	}
-	for _, g := range d.Classes {
+	waits := make(map[model.PodKey]bool, len(in.Pods))
+	for i := range in.Pods {
+		waits[in.Pods[i].Key()] = true
+	}
+	first := standings(d.Classes, func(x *model.Pod) bool { return waits[x.Key()] })
+	p.on = standings(d.Classes, func(x *model.Pod) bool { return !waits[x.Key()] })
+	p.scatter = newScatter(d)
+	if len(first) > 0 {
+		p.wait(first)
+	}
+	return p
+}
+
+// standings lists pods by the node on which they are.
+func standings(classes []*assign.Class, which func(*model.Pod) bool) map[string][]standing {
+	out := map[string][]standing{}
+	for _, g := range classes {
 		at := map[string]int{}
 		for _, pod := range g.Pods {
-			list := p.on[pod.Node]
+			if !which(pod) {
+				continue
+			}
+			list := out[pod.Node]
 			i, ok := at[pod.Node]
 			if !ok {
 				i = len(list)
@@ -94,19 +131,43 @@ func NewWhatIf(in Input) *WhatIf {
 				list = append(list, standing{g: g})
 			}
 			list[i].pods = append(list[i].pods, pod)
-			p.on[pod.Node] = list
+			out[pod.Node] = list
 		}
 	}
-	if len(p.on[nowhere]) > 0 {
-		p.waits = p.ask([]string{nowhere}, false).Fits
-		p.commit()
-	}
-	return p
+	return out
 }
 
-// columnGeneration is left out of what-ifs: it costs ten times what all else does, and a cluster that is moved until nothing is worth moving any
-// more costs the same with and without it (bench, TestAtRestAClusterCostsLittleMoreThanItMust).
-const columnGeneration Mechanism = "column generation"
+// wait has pods that wait take their places, those of nodes that leave among them. The others of them stay where they are.
+func (p *WhatIf) wait(first map[string][]standing) {
+	rest := p.on
+	p.on = first
+	from := slices.Sorted(maps.Keys(first))
+	p.waits = p.ask(from, false, anyPrice).Fits
+	p.commit()
+	placed := make(map[model.PodKey]bool, len(p.waits))
+	for _, f := range p.waits {
+		placed[f.Pod] = true
+	}
+	for _, name := range from {
+		for i := range p.on[name] {
+			st := &p.on[name][i]
+			st.pods = slices.DeleteFunc(slices.Clone(st.pods), func(x *model.Pod) bool { return placed[x.Key()] })
+		}
+		p.on[name] = slices.DeleteFunc(p.on[name], func(st standing) bool { return len(st.pods) == 0 })
+	}
+	for name, list := range p.on {
+		rest[name] = append(rest[name], list...)
+	}
+	p.on = rest
+}
+
+// These are left out of what-ifs. Column generation costs ten times what all else does, the exact search
+// half of what is left, and up to a tenth of a second for a node. A cluster that is moved until nothing
+// is worth moving any more costs the same without them (bench, TestAtRestAClusterCostsLittleMoreThanItMust).
+const (
+	columnGeneration Mechanism = "column generation"
+	exactSearch      Mechanism = "exact search"
+)
 
 // nowhere is the name of the node on which waiting pods are.
 const nowhere = ""
@@ -118,7 +179,13 @@ func (p *WhatIf) Awaited() []answer.Nomination { return p.waits }
 // not be bound is left. Pods that nothing places (daemons, pods that leave already) are not asked about. The limits of pools count the nodes
 // as long as they are there.
 func (p *WhatIf) Without(nodes ...string) Answer {
-	a := p.ask(nodes, true)
+	return p.Within(anyPrice, nodes...)
+}
+
+// Within answers the same when machines for the pods cost at most so much. Where they must cost more,
+// it says only that (Answer.AtLeast), mostly before anything was looked for.
+func (p *WhatIf) Within(most model.Price, nodes ...string) Answer {
+	a := p.ask(nodes, true, most)
 	p.rollback()
 	return a
 }
@@ -126,7 +193,16 @@ func (p *WhatIf) Without(nodes ...string) Answer {
 // Try asks the same, and lets the answer stand when worth says so: for all questions that follow the nodes are gone, their pods are where the
 // answer has them, and what it buys is bought. An answer that leaves pods never stands, nor does one that comes too early (Answer.Later).
 func (p *WhatIf) Try(nodes []string, worth func(Answer) bool) (a Answer, stands bool) {
-	a = p.ask(nodes, true)
+	return p.TryWithin(anyPrice, nodes, worth)
+}
+
+// TryWithin is Try with a price to keep, as Within has it. What costs more never stands.
+func (p *WhatIf) TryWithin(most model.Price, nodes []string, worth func(Answer) bool) (a Answer, stands bool) {
+	a = p.ask(nodes, true, most)
+	if a.AtLeast > 0 {
+		p.rollback()
+		return a, false
+	}
 	a.Later = p.clashes()
 	stands = len(a.Left) == 0 && !a.Later && worth(a)
 	if stands {
@@ -135,6 +211,60 @@ func (p *WhatIf) Try(nodes []string, worth func(Answer) bool) (a Answer, stands 
 		p.rollback()
 	}
 	return a, stands
+}
+
+// Certain reports whether the last answer holds although kube-scheduler, which nobody tells where pods were planned, puts each on the
+// emptiest node that takes it, large pods first. Where it does not, machines that nobody planned would be bought for pods that find their
+// place taken. worst is what these cost at most where the small ones come first. It is asked before the answer stands (Try); buy are the
+// answer's machines, with the options that are left. O(nodes + pods of the question), times a logarithm.
+func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price) {
+	if !p.scatter.settled {
+		p.scatter.settle(p.on, p.coming())
+	}
+	certain, left := p.scatter.lands(buy)
+	return certain, p.scatter.remedy(left)
+}
+
+// coming names the nodes that are marked to leave, of which no answer that stands has moved the pods.
+func (p *WhatIf) coming() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(problem.Marked(&p.d.World))) {
+		if !slices.Contains(p.gone, p.d.Topo.SpotOf[name]) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// TryLarge is TryWithin with fewer, larger machines: each has room for that part at least of what has to be bought for. What fits in one way
+// only into many small machines fits into few in most ways.
+func (p *WhatIf) TryLarge(parts int, most model.Price, nodes []string, worth func(Answer) bool) (a Answer, stands bool) {
+	p.parts = parts
+	defer func() { p.parts = 0 }()
+	return p.TryWithin(most, nodes, worth)
+}
+
+// enlarge leaves only machines on sale that have room for such a part of what all groups ask for.
+func enlarge(d *decision, parts int, groups []*assign.Group) {
+	var floor vec.Vec
+	for _, g := range groups {
+		if floor == nil {
+			floor = make(vec.Vec, len(g.Size))
+		}
+		floor.Take(g.Size, -g.Waiting())
+	}
+	for i := range floor {
+		floor[i] = (floor[i] + int64(parts) - 1) / int64(parts)
+	}
+	large := map[*problem.NodeConstraint]*problem.NodeConstraint{}
+	for _, g := range groups {
+		f := large[g.Constraint]
+		if f == nil {
+			f = d.AtLeast(g.Constraint, floor)
+			large[g.Constraint] = f
+		}
+		g.Constraint = f
+	}
 }
 
 // clashes reports whether the last answer has to wait for machines of answers that stand, or these for its own: who is spread over machines
@@ -156,17 +286,51 @@ func (p *WhatIf) spreads() bool {
 	})
 }
 
-// ask answers a question, and leaves everything as the answer has it until commit or rollback.
-func (p *WhatIf) ask(nodes []string, buy bool) Answer {
+// ask answers a question, and leaves everything as the answer has it until commit or rollback. Where a machine is bought for some pods, others
+// that have to be spread over machines go nowhere else before it has as many of them as the rest. Then all of these are asked about once more,
+// for machines that are bought.
+func (p *WhatIf) ask(nodes []string, buy bool, most model.Price) Answer {
+	a := p.attempt(nodes, buy, most, nil)
+	if a.AtLeast > 0 || len(a.Left) == 0 || len(p.d.Made) == 0 {
+		return a
+	}
+	anew := p.spreadOf(a.Left)
+	if len(anew) == 0 {
+		return a
+	}
+	p.rollback()
+	return p.attempt(nodes, buy, most, anew)
+}
+
+// spreadOf names the classes of the pods that have to be spread over machines, as they were before the question.
+func (p *WhatIf) spreadOf(left []model.PodKey) map[*assign.Class]bool {
+	out := map[*assign.Class]bool{}
+	for _, g := range p.d.Classes {
+		if g.HostSpread() && slices.ContainsFunc(g.Pods, func(x *model.Pod) bool { return slices.Contains(left, x.Key()) }) {
+			out[p.of[g]] = true
+		}
+	}
+	return out
+}
+
+// attempt answers a question, with pods of the classes in anew on machines that are bought.
+func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*assign.Class]bool) Answer {
 	d := p.d
+	p.asked = nodes
 	d.Journal = &topology.Journal{Problem: &d.Problem}
 	p.was = before{classes: d.Classes, supply: maps.Clone(d.Supply)}
 	d.Exceeded = false
-	d.Plan, d.Bundles, d.Seats, d.Made, d.Over, d.Gone = answer.Plan{}, nil, nil, nil, nil, slices.Clone(p.gone)
+	d.Plan, d.Bundles, d.Seats, d.Made, d.Over, d.Gone = answer.Plan{}, nil, nil, nil, nil, slices.Clone(p.away)
 	d.Found, d.Buying = assign.Finder{}, nil
 	d.Steps, d.Most = d.in.limit(), cmp.Or(d.in.MaxOptions, DefaultMaxOptions)
 	d.Work, d.Allowed = 0, d.in.limit()
 	d.Classes = p.take(nodes)
+	for _, g := range d.Classes {
+		g.Anew = anew[p.of[g]]
+	}
+	if low := p.homeless(most); low > most {
+		return Answer{AtLeast: low}
+	}
 	for _, s := range d.Pools {
 		if len(s.Left) > 0 {
 			p.was.left = append(p.was.left, oldLeft{s, s.Left})
@@ -179,8 +343,14 @@ func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 		}
 	}
 	d.SeatAll()
+	if low := p.ordered(); low > most {
+		return Answer{AtLeast: low}
+	}
 	if buy {
 		d.Buying = d.PurchaseGroups()
+		if p.parts > 0 {
+			enlarge(d, p.parts, d.Buying)
+		}
 		d.Buy()
 	}
 	d.Allowed = d.Work + d.in.limit() // for proving
@@ -205,9 +375,44 @@ func (p *WhatIf) ask(nodes []string, buy bool) Answer {
 	return out
 }
 
+// homeless is what machines cost at least for the pods of the question that are too large for the room
+// on any node, wherever they may be: machines for all pods that have to be bought for cost no less. It
+// is 0 where not even machines for all pods need cost more than most.
+func (p *WhatIf) homeless(most model.Price) model.Price {
+	var core, byte int64
+	for _, g := range p.d.Classes {
+		core, byte = core+int64(len(g.Pods))*g.Lean[0], byte+int64(len(g.Pods))*g.Lean[1]
+	}
+	if p.least.of(core, byte) <= most {
+		return 0
+	}
+	for _, g := range p.d.Classes {
+		if g.Why != "" || p.d.Rooms.Next(0, g.Lean) >= 0 {
+			core, byte = core-int64(len(g.Pods))*g.Lean[0], byte-int64(len(g.Pods))*g.Lean[1]
+		}
+	}
+	return p.least.of(core, byte)
+}
+
+// ordered is what machines cost at least for the pods that found no place on what is paid for.
+func (p *WhatIf) ordered() model.Price {
+	var core, byte int64
+	for _, g := range p.d.Classes {
+		n := int64(g.Asked)
+		core, byte = core+n*g.Lean[0], byte+n*g.Lean[1]
+	}
+	return p.least.of(core, byte)
+}
+
+// AtLeast is what machines for so much cost at least, bought from all pools in any mix.
+func (p *WhatIf) AtLeast(r model.Resources) model.Price { return p.least.of(r.CPU, r.Memory) }
+
 // rollback takes back what the last question changed.
 func (p *WhatIf) rollback() {
 	d := p.d
+	if p.scatter.asked {
+		p.scatter.undo()
+	}
 	d.Supply = p.was.supply
 	for _, l := range p.was.left {
 		l.pool.Left = l.left
@@ -219,7 +424,15 @@ func (p *WhatIf) rollback() {
 // commit lets the last answer stand.
 func (p *WhatIf) commit() {
 	d := p.d
-	p.gone = d.Gone
+	if !p.scatter.asked {
+		p.scatter.lands(d.Plan.NewClaims)
+	}
+	p.scatter.keep()
+	for _, n := range p.asked {
+		p.leave(n)
+	}
+	p.gone = append(p.gone, d.Gone[len(p.away):]...)
+	p.away = topology.Sorted(d.Gone)
 	p.bought, p.spread = p.bought || len(d.Made) > 0, p.spread || p.spreads()
 	class := map[model.PodKey]standing{}
 	for _, g := range d.Classes {
@@ -236,14 +449,9 @@ func (p *WhatIf) commit() {
 			}
 		}
 	}
-	// Machines that are bought have no place among the spots. They count in their zones; nobody else comes to the machines themselves.
-	for _, x := range d.Topo.Terms {
-		if x.Key == topology.Host && len(d.Made) > 0 {
-			for _, c := range []*topology.Counter{&x.Matched, &x.Maybe, &x.Owners} {
-				maps.DeleteFunc(c.N, func(dom, _ int32) bool { return int(dom) >= len(d.Topo.Spots) })
-			}
-		}
-	}
+	// Machines that are bought have no place among the spots. They count in their zones; nobody else
+	// comes to the machines themselves.
+	d.Journal.ForgetHosts(int32(len(d.Topo.Spots)))
 	d.Classes, d.Journal, d.Buying = p.was.classes, nil, nil
 }
 
@@ -276,6 +484,34 @@ func (p *WhatIf) expect(node string) {
 func (p *WhatIf) Close(nodes ...string) {
 	for _, n := range nodes {
 		p.shut(n)
+		p.leave(n)
+	}
+}
+
+// leave tells scatter that the node is gone for all questions that follow.
+func (p *WhatIf) leave(node string) {
+	slot, ok := p.slotOf[node]
+	if ok {
+		p.scatter.close(slot)
+	}
+}
+
+// lift has nodes that are gone be no longer the emptiest for a spread over machines. Those of answers
+// that stand are lifted for good, each once.
+func (p *WhatIf) lift(x *topology.Term) {
+	high := func(spot int32) bool { return x.Matched.At(spot) >= topology.NoBound/2 }
+	for _, spot := range p.gone[p.lifted[x]:] {
+		if !high(spot) {
+			x.Matched.Add(spot, topology.NoBound/2)
+		}
+	}
+	if len(p.gone) > 0 {
+		p.lifted[x] = len(p.gone)
+	}
+	for _, spot := range p.d.Gone[len(p.away):] {
+		if !high(spot) {
+			p.d.Journal.Add(&x.Matched, spot, topology.NoBound/2)
+		}
 	}
 }
 
@@ -312,10 +548,8 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 	}
 	for _, g := range out {
 		for _, r := range g.Spread {
-			for _, spot := range d.Gone {
-				if r.Term.Key == topology.Host && r.Term.Matched.At(spot) < topology.NoBound/2 {
-					d.Journal.Add(&r.Term.Matched, spot, topology.NoBound/2) // it is no longer the emptiest
-				}
+			if r.Term.Key == topology.Host {
+				p.lift(r.Term)
 			}
 		}
 	}

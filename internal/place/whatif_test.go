@@ -160,6 +160,35 @@ func TestAnswersPassTheAudit(t *testing.T) {
 	}
 }
 
+// TestAPriceToKeepChangesNoAnswerThatKeepsIt asks about nodes with and without a price to keep: either the answers are the same, or the one without
+// leaves pods, or costs at least what the other says, and that is more than the price.
+func TestAPriceToKeepChangesNoAnswerThatKeepsIt(t *testing.T) {
+	same, dear := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		w, text := drawWorld(t)
+		w = carriedOut(w, place.Decide(place.Input{World: w}))
+		p := place.NewWhatIf(place.Input{World: w})
+		for _, n := range w.Nodes {
+			most := model.Price(rapid.Int64Range(0, 2_000_000).Draw(t, "most"))
+			free, kept := p.Without(n.Name), p.Within(most, n.Name)
+			switch {
+			case kept.AtLeast == 0:
+				same++
+				if d := cmp.Diff(free, kept); d != "" {
+					t.Fatalf("without %s for at most %s: %s\nworld:\n%s", n.Name, most, d, text)
+				}
+			case kept.AtLeast <= most, len(free.Left) == 0 && free.Price < kept.AtLeast:
+				t.Fatalf("without %s for at most %s: at least %s, but %s do\nworld:\n%s", n.Name, most, kept.AtLeast, free.Price, text)
+			default:
+				dear++
+			}
+		}
+	})
+	if same == 0 || dear == 0 {
+		t.Errorf("%d answers were the same, %d too dear: there is little to judge", same, dear)
+	}
+}
+
 // carriedOut is the world when all machines of a plan are there, bought as their first option says, and its pods are bound. Pods that it
 // leaves are gone.
 func carriedOut(w model.World, p place.Plan) model.World {

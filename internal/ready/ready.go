@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/karpenter-aks/karpenter/internal/budget"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -64,6 +65,58 @@ func Features(p model.Pool, unserved []model.Unserved) []model.Condition {
 	if len(names) > 0 {
 		c.Status, c.Reason = model.False, "Unserved"
 		c.Message = "the API server does not serve " + strings.Join(names, ", ") + ": the features that need them wait; install the CRDs of this version or switch the feature gates off"
+	}
+	return []model.Condition{c}
+}
+
+// Paused says on a pool what of it is on hold, and which words nobody can read. It is no part of Ready, since pods that wait say themselves what
+// they wait for. The condition is there only once something was on hold.
+//
+// failed says that failures have paused drift, "" when they have not.
+func Paused(p model.Pool, held model.Pause, failed string) []model.Condition {
+	c := model.Condition{Type: model.Paused, Status: model.False, Reason: "NothingPaused", ObservedGeneration: p.Generation}
+	if _, had := model.FindCondition(p.Conditions, model.Paused); !had && !held.Anything() && failed == "" {
+		return nil
+	}
+	var said []string
+	if words := held.Words(); len(words) > 0 {
+		c.Status, c.Reason = model.True, "Asked"
+		said = append(said, "paused: "+strings.Join(words, ", "))
+	}
+	if held.Observe {
+		c.Status, c.Reason = model.True, "Asked"
+		said = append(said, "nodes that would leave are told of and stay")
+	}
+	if failed != "" {
+		c.Status, c.Reason = model.True, "ReplacementsFailed"
+		said = append(said, failed)
+	}
+	if len(held.Unreadable) > 0 {
+		c.Reason = "Unreadable"
+		said = append(said, "these annotations cannot be read, and what they are about is on hold until they are corrected: "+strings.Join(held.Unreadable, ", "))
+	}
+	c.Message = strings.Join(said, "; ")
+	return []model.Condition{c}
+}
+
+// Disruption says on a pool what of its budgets and annotations about disruption cannot be read, and what counts instead. Pods get machines all the
+// same, so it is no part of Ready. The condition is there only once something could not be read.
+func Disruption(p model.Pool) []model.Condition {
+	c := model.Condition{Type: model.DisruptionValid, Status: model.True, Reason: model.DisruptionValid, ObservedGeneration: p.Generation}
+	var wrong []string
+	for i, b := range p.Budgets {
+		if err := budget.Check(b); err != nil {
+			wrong = append(wrong, fmt.Sprintf("spec.disruption.budgets[%d]: %v; until it is corrected no node leaves for its reasons", i, err))
+		}
+	}
+	if _, _, err := p.MinimumSaving(); err != nil {
+		wrong = append(wrong, fmt.Sprintf("metadata.annotations[%s]: %v; the default counts", model.AnnotationMinimumSaving, err))
+	}
+	if _, had := model.FindCondition(p.Conditions, model.DisruptionValid); !had && len(wrong) == 0 {
+		return nil
+	}
+	if len(wrong) > 0 {
+		c.Status, c.Reason, c.Message = model.False, "Unreadable", strings.Join(wrong, "; ")
 	}
 	return []model.Condition{c}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/ready"
 	"github.com/karpenter-aks/karpenter/model"
@@ -80,5 +81,37 @@ func TestPoolsSayWhichFeaturesWait(t *testing.T) {
 	}
 	if c := conditionOf(t, ready.Features(p, nil), model.FeaturesServed); c.Status != model.True || c.Message != "" {
 		t.Errorf("served again: %+v", c)
+	}
+}
+
+func TestWhatCannotBeReadAboutDisruptionIsSaid(t *testing.T) {
+	hour := []model.DisruptionBudget{{Nodes: "1"}, {Nodes: "1", Schedule: "TZ=Europe/Berlln 0 9 * * *", Duration: time.Hour}}
+	saving := func(s string) map[string]string { return map[string]string{model.AnnotationMinimumSaving: s} }
+	for _, c := range []struct {
+		claim string
+		pool  model.Pool
+		want  []string // parts of the message; nil = no condition
+	}{
+		{"nothing is wrong", model.Pool{Annotations: saving("10%"), Budgets: hour[:1]}, nil},
+		{"a zone that is none", model.Pool{Budgets: hour}, []string{`budgets[1]: "Europe/Berlln" is no time zone`, "no node leaves"}},
+		{"a share without a sign", model.Pool{Annotations: saving("10")}, []string{`minimum-saving]: "10" is no share`, "the default counts"}},
+		{"more than all", model.Pool{Annotations: saving("101%")}, []string{`"101%"`}},
+		{"not a number", model.Pool{Annotations: saving("NaN%")}, []string{`"NaN%"`}},
+		{"both", model.Pool{Annotations: saving("much"), Budgets: hour}, []string{"budgets[1]", `"much"`}},
+	} {
+		got := ready.Disruption(c.pool)
+		if (len(got) == 0) != (c.want == nil) {
+			t.Errorf("%s: %+v", c.claim, got)
+			continue
+		}
+		for _, part := range c.want {
+			if got[0].Status != model.False || got[0].Type != model.DisruptionValid || !strings.Contains(got[0].Message, part) {
+				t.Errorf("%s: %+v, want words with %q", c.claim, got[0], part)
+			}
+		}
+	}
+	mended := ready.Disruption(model.Pool{Conditions: []model.Condition{{Type: model.DisruptionValid, Status: model.False}}})
+	if len(mended) != 1 || mended[0].Status != model.True {
+		t.Errorf("after it was mended: %+v, want True", mended)
 	}
 }

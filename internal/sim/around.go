@@ -1,32 +1,70 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// tick plays the cluster around the controller: deployments, the scheduler, kubelets, ten times a second.
+// tick plays the cluster around the controller: deployments, the scheduler, kubelets, ten times a second unless the story says otherwise.
 func (s *Sim) tick(ctx context.Context) {
-	t := time.NewTicker(100 * time.Millisecond)
+	t := time.NewTicker(s.cfg.Tick)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			s.Store.EndPods()
-			s.replicate()
-			if !s.deaf.Load() {
-				s.schedule()
-			}
-			s.check()
+			s.turn()
 		}
 	}
+}
+
+// stillFor is how long nobody looks at a cluster in which nothing happens.
+const stillFor = 10 * time.Second
+
+// turn moves on what is around the controller. Where nothing changed, and nothing waits for time to pass, there is nothing to do.
+func (s *Sim) turn() {
+	if s.judge != nil && !s.restless && s.Store.Version() == s.turned && time.Since(s.turnedAt) < stillFor {
+		return
+	}
+	s.Store.EndPods()
+	s.replicate()
+	s.warm()
+	s.allow()
+	if !s.deaf.Load() {
+		s.schedule()
+	}
+	s.check()
+	s.turned, s.turnedAt = s.Store.Version(), time.Now()
+	s.restless = slices.ContainsFunc(s.see().Pods, func(p model.Pod) bool {
+		return p.Deleting() || p.Node != "" && !p.PodReady || p.Node == "" && (s.cfg.Queue || s.cfg.Pace > 0)
+	})
+}
+
+// see is everything that is in the cluster. It is shared, and must not be changed.
+func (s *Sim) see() model.World {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := s.Store.Version()
+	if s.seen == nil || version != s.seenAt {
+		o := s.Store.Objects()
+		s.seen, s.seenAt = &o, version // what changed meanwhile changes the version again
+	}
+	return *s.seen
+}
+
+// absent reports whether somebody stopped the controller.
+func (s *Sim) absent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.off
 }
 
 // Scale makes a deployment of that name keep n pods like the given one.
@@ -44,7 +82,7 @@ func (s *Sim) Pods(name string) []model.Pod {
 // podsByName returns the pods of all deployments that are not on their way out.
 func (s *Sim) podsByName() map[string][]model.Pod {
 	out := map[string][]model.Pod{}
-	for _, p := range s.Store.Objects().Pods {
+	for _, p := range s.see().Pods {
 		if name := p.Labels["app"]; name != "" && !p.Deleting() && !p.Terminal {
 			out[name] = append(out[name], p)
 		}
@@ -63,26 +101,177 @@ func (s *Sim) Running(name string) int {
 	return n
 }
 
+// replicate plays the controller of replica sets: pods that terminate are not counted, so what follows them is made at once
+// (FilterActivePods in k8s.io/kubernetes/pkg/controller/controller_utils.go).
 func (s *Sim) replicate() {
 	s.mu.Lock()
 	want := maps.Clone(s.replicas)
 	s.mu.Unlock()
-	pods := s.podsByName()
+	pods, lack := s.podsByName(), map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		d, have := want[name], pods[name]
+		if len(have) > d.want {
+			spare(have)
+		}
 		for i := len(have); i > d.want; i-- {
 			s.Store.DeletePod(have[i-1].Key())
 		}
-		for i := len(have); i < d.want; i++ {
-			s.mu.Lock()
-			s.serial++
-			p := d.pod
-			p.Namespace, p.Name = "default", fmt.Sprintf("%s-%05d", name, s.serial)
-			s.mu.Unlock()
-			p.Labels = map[string]string{"app": name}
-			s.Store.Put(p)
+		lack[name] = d.want - len(have)
+	}
+	for _, name := range s.evicted() { // each is followed when it leaves, and its watch is told in that order
+		if lack[name] > 0 {
+			lack[name]--
+			s.make(name, want[name].pod)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(lack)) {
+		for range lack[name] {
+			s.make(name, want[name].pod)
+		}
+	}
+}
+
+// make makes one more pod of a deployment.
+func (s *Sim) make(name string, p model.Pod) {
+	s.mu.Lock()
+	s.serial++
+	p.Namespace, p.Name = "default", fmt.Sprintf("%s-%05d", name, s.serial)
+	s.mu.Unlock()
+	p.Labels = map[string]string{"app": name}
+	s.Store.Put(p)
+	if s.judge != nil {
+		s.judge.made(name, p.Key())
+	}
+}
+
+// left notes that a pod was asked to leave.
+func (s *Sim) left(k model.PodKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leavers = append(s.leavers, k.Name[:max(strings.LastIndexByte(k.Name, '-'), 0)])
+}
+
+// evicted returns the deployments of the pods that were asked to leave, in that order, each time once.
+func (s *Sim) evicted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.leavers
+	s.leavers = nil
+	return out
+}
+
+// spare sorts pods of one deployment so that those which can be spared come last: those without a node, those that are not ready, those
+// that share their node with most others, the youngest (ActivePodsWithRanks.Less in k8s.io/kubernetes/pkg/controller/controller_utils.go).
+func spare(pods []model.Pod) {
+	rank := map[string]int{}
+	for _, p := range pods {
+		rank[p.Node]++
+	}
+	is := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(pods, func(a, b model.Pod) int {
+		return cmp.Or(cmp.Compare(is(a.Node == ""), is(b.Node == "")), cmp.Compare(is(!a.PodReady), is(!b.PodReady)),
+			cmp.Compare(rank[a.Node], rank[b.Node]), a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// begin plays a kubelet that starts a pod, which is ready after a while.
+func (s *Sim) begin(key model.PodKey, node string) {
+	s.Store.BindPod(key, node)
+	if s.cfg.Warm <= 0 {
+		return
+	}
+	s.Store.EditPod(key, func(p *model.Pod) { p.PodReady = false })
+	s.warming[key] = time.Now().Add(s.cfg.Warm)
+}
+
+// warm makes pods ready whose time has come.
+func (s *Sim) warm() {
+	for key, at := range s.warming {
+		if !at.After(time.Now()) {
+			s.Store.EditPod(key, func(p *model.Pod) { p.PodReady = true })
+			delete(s.warming, key)
+		}
+	}
+}
+
+// guard is a disruption budget of a deployment's pods: how many, or what share, may be missing at most, or must be there at least.
+type guard struct {
+	name, app   string
+	most, least string
+	always      bool // pods that are not ready may always be evicted
+}
+
+func (s *Sim) guard(g guard) {
+	s.mu.Lock()
+	s.guards[g.name] = g
+	s.mu.Unlock()
+	s.allow()
+}
+
+func (s *Sim) unguard(name string) {
+	s.mu.Lock()
+	delete(s.guards, name)
+	s.mu.Unlock()
+	s.Store.Remove(model.PDB{Namespace: "default", Name: name})
+}
+
+// allow plays the disruption controller. Shares, and what may be missing, are of the deployment's scale, a number that must be there is not; ready pods that do
+// not terminate count; where no pod is expected none may go (getExpectedPodCount, countHealthyPods and updatePdbStatus in
+// k8s.io/kubernetes/pkg/controller/disruption/disruption.go).
+func (s *Sim) allow() {
+	s.mu.Lock()
+	guards, replicas := maps.Clone(s.guards), maps.Clone(s.replicas)
+	s.mu.Unlock()
+	if len(guards) == 0 {
+		return
+	}
+	pods := s.podsByName()
+	for _, name := range slices.Sorted(maps.Keys(guards)) {
+		g := guards[name]
+		expected, healthy := replicas[g.app].want, 0
+		for _, p := range pods[g.app] {
+			if p.PodReady {
+				healthy++
+			}
+		}
+		desired := 0
+		switch {
+		case g.most != "":
+			desired = max(expected-part(g.most, expected), 0)
+		case strings.HasSuffix(g.least, "%"):
+			desired = part(g.least, expected)
+		default:
+			desired, expected = number(g.least), len(pods[g.app])
+		}
+		allowed := max(healthy-desired, 0)
+		if expected == 0 {
+			allowed = 0
+		}
+		s.Store.Put(model.PDB{Namespace: "default", Name: g.name, HasSel: true, Allowed: int32(allowed), AlwaysAllowUnready: g.always,
+			Selector: []model.Requirement{{Key: "app", Op: model.In, Values: []string{g.app}}}})
+	}
+}
+
+// part reads "10%" or "3"; shares are rounded up, as GetScaledValueFromIntOrPercent is asked to.
+func part(text string, of int) int {
+	share, percent := strings.CutSuffix(text, "%")
+	n := number(share)
+	if percent {
+		return (n*of + 99) / 100
+	}
+	return n
+}
+
+// mute has the next n machines never join.
+func (s *Sim) mute(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.muted = n
 }
 
 // boot plays a machine that starts: it reads its order, joins, becomes ready, loses its startup taints.
@@ -94,6 +283,15 @@ func (s *Sim) boot(m model.Instance) {
 		s.note("machine %s runs without an order or a token: it can never join", m.Name)
 		return
 	}
+	s.mu.Lock()
+	mute := s.muted > 0
+	if mute {
+		s.muted--
+	}
+	s.mu.Unlock()
+	if mute {
+		return
+	}
 	late := time.Duration(0)
 	if s.cfg.JoinSpread > 0 {
 		s.mu.Lock()
@@ -101,6 +299,9 @@ func (s *Sim) boot(m model.Instance) {
 		s.mu.Unlock()
 	}
 	time.AfterFunc(s.cfg.Join+late, func() {
+		if !s.runsStill(m) {
+			return
+		}
 		labels := maps.Clone(o.Labels)
 		labels[model.LabelHostname] = m.Name
 		labels[model.LabelDoNotSyncTaints] = "true" // the driver's machines register with all their taints themselves
@@ -116,6 +317,13 @@ func (s *Sim) boot(m model.Instance) {
 				return t.Key == "node.kubernetes.io/not-ready" || t.Key == "node.cilium.io/agent-not-ready"
 			})
 		})
+	})
+}
+
+// runsStill reports whether a machine is there and switched on.
+func (s *Sim) runsStill(m model.Instance) bool {
+	return slices.ContainsFunc(s.Cloud.Machines(), func(x model.Instance) bool {
+		return x.ID == m.ID && x.ClaimUID == m.ClaimUID && x.State == model.Running
 	})
 }
 
@@ -140,7 +348,7 @@ func (s *Sim) halt(m model.Instance) {
 				s.Store.EndPod(p.Key())
 			}
 		}
-		_ = s.Store.DeleteNode(context.Background(), m.Name)
+		s.Store.Delete(model.Node{Name: m.Name})
 	})
 }
 

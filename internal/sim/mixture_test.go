@@ -70,7 +70,7 @@ func TestAMixtureGetsWhatWasBoughtForIt(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			cfg := Config{Cloud: memcloud.Config{Catalog: cat}, Settings: control.Settings{Nominate: true}, JoinSpread: 3 * time.Second,
-				Rand: rand.New(rand.NewPCG(seed, 0)), Queue: true, Pace: 10}
+				Rand: rand.New(rand.NewPCG(seed, 0)), Shuffle: true, Queue: true, Pace: 10}
 			if *without != "" {
 				cfg.Decide = func(in place.Input) place.Plan {
 					in.Without = []place.Mechanism{place.Mechanism(*without)}

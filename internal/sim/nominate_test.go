@@ -44,7 +44,7 @@ func (s *Sim) mixtureRuns() bool {
 func TestAPlanLandsInAnyOrder(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			cfg := Config{Settings: control.Settings{Nominate: true}, JoinSpread: 20 * time.Second, Rand: rand.New(rand.NewPCG(seed, 0)), Queue: true}
+			cfg := Config{Settings: control.Settings{Nominate: true}, JoinSpread: 20 * time.Second, Rand: rand.New(rand.NewPCG(seed, 0)), Shuffle: true, Queue: true}
 			Run(t, cfg, func(s *Sim) {
 				s.furnish()
 				s.mixture()

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -12,9 +14,16 @@ import (
 // and marks the others unschedulable. Like kube-scheduler it keeps the room of pods for which a node is nominated and counts them there, tries
 // that node first, and takes the nomination away from a pod that it tried in vain.
 func (s *Sim) schedule() {
-	o := s.Store.Objects()
+	o := s.see()
+	if !slices.ContainsFunc(o.Pods, func(p model.Pod) bool { return p.Node == "" }) {
+		return
+	}
+	o.Pods = slices.Clone(o.Pods)
 	s.queue.wake(o)
-	if r := s.cfg.Rand; r != nil {
+	slices.SortStableFunc(o.Pods, func(a, b model.Pod) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(serialOf(a), serialOf(b)))
+	})
+	if r := s.cfg.Rand; r != nil && s.cfg.Shuffle {
 		r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 	}
 	c := newCluster(o)
@@ -38,10 +47,15 @@ func (s *Sim) schedule() {
 			}
 			continue
 		}
-		s.Store.BindPod(p.Key(), node)
+		s.begin(p.Key(), node)
 		c.forget(p)
 		c.bind(p, node)
 	}
+}
+
+// serialOf is the number of a deployment's pod, which grows as pods are made; others come first.
+func serialOf(p model.Pod) int {
+	return number(p.Name[strings.LastIndexByte(p.Name, '-')+1:])
 }
 
 // cluster is what the scheduler knows of nodes and pods. It is written from the Kubernetes documentation and shares nothing with the engine.

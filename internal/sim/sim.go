@@ -28,6 +28,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/internal/kube/memkube"
+	"github.com/karpenter-aks/karpenter/internal/meter"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -47,8 +48,14 @@ type Config struct {
 	Rand *rand.Rand
 	// Queue lets the scheduler put pods aside that it tried in vain, as kube-scheduler does; off, all are tried all the time.
 	Queue bool
+	// Shuffle has it try pods in any order; otherwise as they were made, important ones first, as its queue has it.
+	Shuffle bool
 	// Pace is how many pods the scheduler tries in a tenth of a second, at most; 0 = all.
 	Pace int
+	// Tick is how often what is around the controller moves on, and invariants are looked at. Default a tenth of a second.
+	Tick time.Duration
+	// Warm is how long a pod takes from its node to being ready.
+	Warm time.Duration
 	// Admit changes the pods of daemons when they are made, as webhooks and LimitRanges do; nil = nobody does.
 	Admit func(*model.Pod)
 	// Decide makes the plans instead of the engine; nil = the engine.
@@ -68,16 +75,33 @@ type Sim struct {
 	deaf atomic.Bool
 	// lists and looks count how often the controller listed the cloud's machines, and looked at one.
 	lists, looks atomic.Int64
+	// writes counts what the controller asked the cluster and the cloud to change.
+	writes atomic.Int64
+	// clock is how far, in nanoseconds, the controller's clock is ahead.
+	clock atomic.Int64
+	// judge looks whether all is as it should be; nil = only the invariants of check.
+	judge *judge
 
 	// mu guards the fields below.
 	mu       sync.Mutex
 	orders   map[string]cloud.Order // by claim UID: what the machine will read
 	replicas map[string]deployment  // by name
 	serial   int
+	leavers  []string // deployments of pods that were asked to leave, in that order
 	alive    *process
 	killAt   control.Point
 	killed   map[control.Point]int
-	broken   []string // invariants that did not hold
+	broken   []string             // invariants that did not hold
+	metrics  *prometheus.Registry // of the controller that lives
+	off      bool                 // nobody is to start the controller again
+	muted    int                  // so many machines more never join
+	guards   map[string]guard
+	warming  map[model.PodKey]time.Time // when they are ready
+	turned   uint64                     // the cluster's version after the last turn
+	turnedAt time.Time
+	seen     *model.World // as of seenAt, by the cluster's version
+	seenAt   uint64
+	restless bool // something moves on by time alone
 }
 
 type deployment struct {
@@ -94,10 +118,19 @@ type process struct {
 // Run plays a story on virtual time. At its end the controller is stopped and the invariants are checked once more.
 func Run(t *testing.T, cfg Config, story func(s *Sim)) {
 	t.Helper()
+	for _, b := range runWith(t, cfg, func(*Sim) {}, story) {
+		t.Errorf("invariant broken: %s", b)
+	}
+}
+
+// runWith plays a story and returns the invariants that did not hold. ready is called before the controller starts.
+func runWith(t *testing.T, cfg Config, ready, story func(s *Sim)) (broken []string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Sim{t: t, cfg: cfg, Store: memkube.New(), orders: map[string]cloud.Order{}, replicas: map[string]deployment{},
-			killed: map[control.Point]int{}}
+			killed: map[control.Point]int{}, guards: map[string]guard{}, warming: map[model.PodKey]time.Time{}}
 		s.cfg.Join, s.cfg.Settle = orElse(cfg.Join, 5*time.Second), orElse(cfg.Settle, 3*time.Second)
+		s.cfg.Tick = orElse(cfg.Tick, 100*time.Millisecond)
 		cc := cfg.Cloud
 		if len(cc.Catalog.Types) == 0 {
 			cc.Catalog = memcloud.SmallCatalog("westus3")
@@ -107,20 +140,34 @@ func Run(t *testing.T, cfg Config, story func(s *Sim)) {
 		s.Cloud = memcloud.New(cc)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
+		ready(s)
 		wg.Go(func() { s.tick(ctx) })
 		s.Start()
 		defer func() { // also when the story fails
 			s.Stop()
 			cancel()
 			wg.Wait()
+			s.toldByTheTables()
 			// Timers of machines that still run belong to the bubble; let them fire.
 			time.Sleep(time.Hour)
-			for _, b := range s.broken {
-				t.Errorf("invariant broken: %s", b)
-			}
+			broken = s.broken
 		}()
 		story(s)
 	})
+	return broken
+}
+
+// toldByTheTables holds what people were told against the tables of it: every event has a row, and no metric is told twice.
+func (s *Sim) toldByTheTables() {
+	for _, e := range s.Store.Events() {
+		if kind := observe.KindOf(e.About); !meter.Known(e.Reason, string(e.Type), kind) {
+			s.t.Errorf("the event %s (%s) of a %s is in no table", e.Reason, e.Type, kind)
+		}
+	}
+	_, err := s.metrics.Gather()
+	if err != nil {
+		s.t.Errorf("what is measured cannot be told: %v", err)
+	}
 }
 
 func orElse(d, otherwise time.Duration) time.Duration {
@@ -130,22 +177,45 @@ func orElse(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Start begins a new life of the controller: nothing of an earlier one is left but what is in the cluster and the cloud.
+// Start begins a new life of the controller, unless it lives: nothing of an earlier one is left but what is in the cluster and the cloud.
 func (s *Sim) Start() {
-	s.Store.Forget()
+	s.mu.Lock()
+	after := s.alive
+	lives := after != nil && !s.off
+	s.off = false
+	s.mu.Unlock()
+	if !lives {
+		s.live(after)
+	}
+}
+
+// live begins a new life after the given one, unless somebody else did, or it was stopped.
+func (s *Sim) live(after *process) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{cancel: cancel, done: make(chan struct{})}
 	s.mu.Lock()
-	s.alive = p
+	if s.off || s.alive != after {
+		s.mu.Unlock()
+		cancel()
+		return
+	}
+	s.alive, s.metrics = p, prometheus.NewRegistry()
+	registry := s.metrics
 	s.mu.Unlock()
-	metrics, err := observe.NewMetrics(prometheus.NewRegistry(), "sim")
+	s.Store.Forget()
+	metrics, err := observe.NewMetrics(registry, meter.Options{Profile: meter.Full, Version: "sim"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	store := &wire{Store: s.Store, life: ctx}
+	store := &wire{Store: s.Store, sim: s, life: ctx}
+	mirror, recorder := world.New(), observe.New(s.Store, logr.Discard(), metrics)
+	err = recorder.Serve(mirror.Snapshot, mirror.IsSynced, s.now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	c, err := control.New(control.Parts{
-		Store: store, Market: market.New(&line{Fleet: s.Cloud, sim: s, life: ctx}, market.Config{}), World: world.New(),
-		Observe: observe.New(s.Store, logr.Discard(), metrics), Log: logr.Discard(), Now: time.Now, Settings: s.cfg.Settings,
+		Store: store, Market: market.New(&line{Fleet: s.Cloud, sim: s, life: ctx}, market.Config{}), World: mirror,
+		Observe: recorder, Log: logr.Discard(), Now: s.now, Settings: s.cfg.Settings,
 		Decide: s.cfg.Decide, Refused: s.cfg.Refused, Version: "sim",
 		Mark: func(point control.Point) { s.mark(p, point) },
 	})
@@ -161,9 +231,13 @@ func (s *Sim) Start() {
 	}()
 }
 
+// now is what the controller's clock reads.
+func (s *Sim) now() time.Time { return time.Now().Add(time.Duration(s.clock.Load())) }
+
 // Stop ends the controller's life and waits until it is gone.
 func (s *Sim) Stop() {
 	s.mu.Lock()
+	s.off = true
 	p := s.alive
 	s.mu.Unlock()
 	p.cancel()
@@ -201,7 +275,7 @@ func (s *Sim) mark(p *process, point control.Point) {
 	go func() {
 		<-p.done
 		time.Sleep(2 * time.Second) // the pod is started again
-		s.Start()
+		s.live(p)
 	}()
 	runtime.Goexit()
 }
@@ -251,13 +325,9 @@ func (s *Sim) Describe() string {
 
 // check notes every invariant that does not hold right now.
 func (s *Sim) check() {
-	o := s.Store.Objects()
-	machines, err := s.Cloud.List(context.Background())
-	if err != nil {
-		return // the cloud is down: nothing to see
-	}
+	o := s.see()
 	byClaim := map[string][]string{}
-	for _, m := range machines {
+	for _, m := range s.Cloud.Machines() {
 		if m.State == model.Pending || m.State == model.Running {
 			byClaim[m.ClaimUID] = append(byClaim[m.ClaimUID], m.Name)
 		}
@@ -266,6 +336,10 @@ func (s *Sim) check() {
 		if len(names) > 1 {
 			s.note("claim %s has %d machines: %v", uid, len(names), names)
 		}
+	}
+	if s.judge != nil {
+		s.judge.look(o)
+		return
 	}
 	for _, p := range o.Pools {
 		used := map[string]int64{}

@@ -26,7 +26,7 @@ func TestASlowSchedulerCostsNoMachines(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			plans := 0
 			cfg := Config{Cloud: memcloud.Config{Catalog: cat, BootDelay: time.Second}, Settings: control.Settings{Nominate: true}, Join: time.Second, JoinSpread: 3 * time.Second,
-				Rand: rand.New(rand.NewPCG(seed, 0)), Queue: true, Pace: 2, Decide: func(in place.Input) place.Plan {
+				Rand: rand.New(rand.NewPCG(seed, 0)), Shuffle: true, Queue: true, Pace: 2, Decide: func(in place.Input) place.Plan {
 					plan := place.Decide(in)
 					if len(plan.NewClaims) > 0 {
 						plans++

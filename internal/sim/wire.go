@@ -11,71 +11,94 @@ import (
 // wire is the connection of one life of the controller to the cluster: once that life has ended, no call gets through.
 type wire struct {
 	kube.Store
+	sim  *Sim
 	life context.Context
 }
 
-func (w *wire) dead() error {
-	if w.life.Err() == nil {
-		return nil
+// write passes a change on, and counts it.
+func (w *wire) write(do func() error) error {
+	if w.life.Err() != nil {
+		return kube.Errorf(kube.Unavailable, "the process is gone")
 	}
-	return kube.Errorf(kube.Unavailable, "the process is gone")
+	w.sim.writes.Add(1)
+	return do()
 }
 
 // CreateClaim and the other writes below get through only while the process lives.
-func (w *wire) CreateClaim(ctx context.Context, c model.Claim) (model.Claim, error) {
-	if err := w.dead(); err != nil {
-		return c, err
-	}
-	return w.Store.CreateClaim(ctx, c)
+func (w *wire) CreateClaim(ctx context.Context, c model.Claim) (made model.Claim, err error) {
+	made = c
+	err = w.write(func() error {
+		made, err = w.Store.CreateClaim(ctx, c)
+		if err == nil && w.sim.judge != nil {
+			w.sim.judge.creates(made)
+		}
+		return err
+	})
+	return made, err
 }
 
 func (w *wire) PatchClaim(ctx context.Context, name string, p kube.ClaimPatch) error {
-	if err := w.dead(); err != nil {
-		return err
-	}
-	return w.Store.PatchClaim(ctx, name, p)
+	return w.write(func() error { return w.Store.PatchClaim(ctx, name, p) })
 }
 
 func (w *wire) DeleteClaim(ctx context.Context, name string) error {
-	if err := w.dead(); err != nil {
-		return err
-	}
-	return w.Store.DeleteClaim(ctx, name)
+	return w.write(func() error {
+		if w.sim.judge != nil {
+			w.sim.judge.deletes(name)
+		}
+		return w.Store.DeleteClaim(ctx, name)
+	})
 }
 
 func (w *wire) PatchNode(ctx context.Context, name string, p kube.NodePatch) error {
-	if err := w.dead(); err != nil {
+	return w.write(func() error {
+		err := w.Store.PatchNode(ctx, name, p)
+		if w.sim.judge != nil && err == nil {
+			w.sim.judge.marks(name, p)
+		}
 		return err
-	}
-	return w.Store.PatchNode(ctx, name, p)
+	})
 }
 
 func (w *wire) DeleteNode(ctx context.Context, name string) error {
-	if err := w.dead(); err != nil {
-		return err
-	}
-	return w.Store.DeleteNode(ctx, name)
+	return w.write(func() error { return w.Store.DeleteNode(ctx, name) })
+}
+
+func (w *wire) PatchPool(ctx context.Context, name string, p kube.PoolPatch) error {
+	return w.write(func() error { return w.Store.PatchPool(ctx, name, p) })
+}
+
+func (w *wire) PatchClass(ctx context.Context, ref model.ClassRef, p kube.ClassPatch) error {
+	return w.write(func() error { return w.Store.PatchClass(ctx, ref, p) })
 }
 
 func (w *wire) PatchOverlay(ctx context.Context, name string, p kube.OverlayPatch) error {
-	if err := w.dead(); err != nil {
-		return err
-	}
-	return w.Store.PatchOverlay(ctx, name, p)
+	return w.write(func() error { return w.Store.PatchOverlay(ctx, name, p) })
 }
 
 func (w *wire) PatchBuffer(ctx context.Context, key model.PodKey, p kube.BufferPatch) error {
-	if err := w.dead(); err != nil {
-		return err
-	}
-	return w.Store.PatchBuffer(ctx, key, p)
+	return w.write(func() error { return w.Store.PatchBuffer(ctx, key, p) })
 }
 
 func (w *wire) RemovePod(ctx context.Context, r kube.Removal) error {
-	if err := w.dead(); err != nil {
+	return w.write(func() error {
+		if w.sim.judge != nil {
+			w.sim.judge.evicts(r)
+		}
+		err := w.Store.RemovePod(ctx, r)
+		if err == nil {
+			w.sim.left(r.Pod)
+		}
 		return err
-	}
-	return w.Store.RemovePod(ctx, r)
+	})
+}
+
+func (w *wire) Nominate(ctx context.Context, n kube.Nomination) error {
+	return w.write(func() error { return w.Store.Nominate(ctx, n) })
+}
+
+func (w *wire) DropToken(ctx context.Context, claimUID string) error {
+	return w.write(func() error { return w.Store.DropToken(ctx, claimUID) })
 }
 
 // line is its connection to the cloud. It also keeps each order, because that is what the machine will read at boot.
@@ -94,9 +117,11 @@ func (l *line) dead() error {
 
 // Launch keeps the order and passes it on.
 func (l *line) Launch(ctx context.Context, o cloud.Order) (model.Instance, error) {
-	if err := l.dead(); err != nil {
+	err := l.dead()
+	if err != nil {
 		return model.Instance{}, err
 	}
+	l.sim.writes.Add(1)
 	l.sim.mu.Lock()
 	if _, ok := l.sim.orders[o.ClaimUID+"/"+o.Offering.Key().String()]; !ok {
 		l.sim.orders[o.ClaimUID+"/"+o.Offering.Key().String()] = o
@@ -113,7 +138,8 @@ func (l *line) List(ctx context.Context) ([]model.Instance, error) {
 
 // Get counts it and passes it on.
 func (l *line) Get(ctx context.Context, id string) (model.Instance, error) {
-	if err := l.dead(); err != nil {
+	err := l.dead()
+	if err != nil {
 		return model.Instance{}, err
 	}
 	l.sim.looks.Add(1)
@@ -122,8 +148,13 @@ func (l *line) Get(ctx context.Context, id string) (model.Instance, error) {
 
 // Terminate passes it on.
 func (l *line) Terminate(ctx context.Context, id string) error {
-	if err := l.dead(); err != nil {
+	err := l.dead()
+	if err != nil {
 		return err
+	}
+	l.sim.writes.Add(1)
+	if l.sim.judge != nil {
+		l.sim.judge.terminates(id)
 	}
 	return l.Fleet.Terminate(ctx, id)
 }

@@ -5,10 +5,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/audit"
 	"github.com/karpenter-aks/karpenter/internal/bound"
 	"github.com/karpenter-aks/karpenter/internal/buffer"
+	"github.com/karpenter-aks/karpenter/internal/disrupt"
 	"github.com/karpenter-aks/karpenter/internal/overlay"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/static"
@@ -18,7 +20,9 @@ import (
 // Answer is what we would do about a world.
 type Answer struct {
 	World model.World
-	Plan  place.Plan
+	// Now is the moment that the world is looked at.
+	Now  time.Time
+	Plan place.Plan
 	// Bound says what the pods that the plan buys for cost at the very least; nil when it buys nothing.
 	Bound *bound.Certificate
 	// Static is what pools with a fixed number of replicas do, in the order of their names.
@@ -28,6 +32,8 @@ type Answer struct {
 	// HoldsPlan is set when the input holds such a plan.
 	HoldsPlan bool
 	Notes     []string // what was assumed, for people
+
+	minValues place.MinValues
 }
 
 // Static is what one pool with a fixed number of replicas does.
@@ -75,15 +81,18 @@ func findings(list []audit.Finding) string {
 // error is *Unsound or *Panicked. A plan that the question holds is audited, too.
 func Decide(q Question) (Answer, error) { return ask(place.Decide, q) }
 
+// panicked turns a panic of an engine into an error.
+func panicked(err *error) {
+	if v := recover(); v != nil {
+		*err = &Panicked{fmt.Sprint(v), string(debug.Stack())}
+	}
+}
+
 // ask is Decide with an engine of the caller's.
 func ask(engine func(place.Input) place.Plan, q Question) (a Answer, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &Panicked{fmt.Sprint(v), string(debug.Stack())}
-		}
-	}()
+	defer panicked(&err)
 	w := q.World
-	a = Answer{World: w, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues, Accept: q.Accept}),
+	a = Answer{World: w, Now: q.Now, minValues: q.MinValues, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues, Accept: q.Accept}),
 		HoldsPlan: q.Refused != nil}
 	if a.HoldsPlan {
 		a.Refused = audit.Check(w, *q.Refused)
@@ -92,7 +101,7 @@ func ask(engine func(place.Input) place.Plan, q Question) (a Answer, err error) 
 		return a, &Unsound{f}
 	}
 	for _, p := range w.Pools {
-		d := static.DecideWith(engine, w, p)
+		d := static.DecideWith(engine, w, p, disrupt.Spares(w))
 		if f := audit.Check(d.Asked, d.Plan); len(d.Create) > 0 && len(f) > 0 {
 			return a, &Unsound{f}
 		}

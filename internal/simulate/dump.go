@@ -283,6 +283,9 @@ func (in *input) object(c chunk, object []byte) {
 	if head.Kind == "StorageClass" && head.Metadata.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" {
 		in.defaultClass = head.Metadata.Name
 	}
+	if head.Kind == "Node" {
+		in.seen(object)
+	}
 	in.objects++
 	in.kinds[head.Kind]++
 	if key := c.file + " " + head.Kind + " " + head.Metadata.Namespace + "/" + head.Metadata.Name; !in.written[key] {

@@ -8,6 +8,8 @@ import (
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
+
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 )
 
 // TestShellsMayWriteAsTheyLike reads one world as different systems write it.
@@ -93,6 +95,9 @@ func FuzzReaderReadsOrHelps(f *testing.F) {
 		for _, name := range names {
 			f.Add(name, []byte(seed))
 		}
+	}
+	for i, text := range mutated.Texts(300, texts...) {
+		f.Add(names[i%len(names)], []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, name string, text []byte) { readsOrHelps(t, name, text) })
 }

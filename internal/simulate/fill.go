@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
@@ -47,6 +48,10 @@ type Options struct {
 	Accept int
 	// Without names nodes to do without: what if they left?
 	Without []string
+	// Notes are what is known of the files beforehand, for people.
+	Notes []string
+	// Now is the moment to look at; zero means the newest time in the files: a dump may be old.
+	Now time.Time
 	// Locations are the regions that Offerings knows.
 	Locations []string
 	// Offerings sells for one class. It is called only when no file says what can be bought.
@@ -64,6 +69,8 @@ type Question struct {
 	Accept      int
 	// Refused is a plan that the files hold because a controller refused it; nil = none.
 	Refused *place.Plan
+	// Now is the moment that the world is looked at.
+	Now time.Time
 }
 
 // Read reads the files and fills in what a file cannot hold. The error is *Invalid for input that makes no sense.
@@ -72,11 +79,14 @@ func Read(ctx context.Context, o Options) (Question, error) {
 	if err != nil {
 		return Question{}, err
 	}
-	q := Question{Refused: in.text.refused, Accept: o.Accept}
+	q := Question{Refused: in.text.refused, Accept: o.Accept, Now: o.Now}
 	if q.World, err = in.fill(ctx, o); err != nil {
 		return Question{}, err
 	}
-	q.Notes = in.notes
+	if q.Now.IsZero() {
+		q.Now = in.moment(q.World)
+	}
+	q.Notes = append(slices.Clone(o.Notes), in.notes...)
 	q.Preferences, q.MinValues, err = in.policies(o)
 	return q, err
 }

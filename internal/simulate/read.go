@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/api/admit"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
@@ -60,6 +61,8 @@ type input struct {
 	made      int             // volume claims that no file has: those of workloads' pods
 	// defaultClass is the storage class of claims that name none.
 	defaultClass string
+
+	heard time.Time // when a node last said that it lives
 
 	text textWorld // what scenarios say that the mirror cannot hold, and where they say what
 }

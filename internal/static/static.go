@@ -45,38 +45,62 @@ type Creation struct {
 // Decide compares what the pool has with what it should have. A pool without replicas, or one that cannot be read, is left alone. Claims that are on
 // their way out do not count as there, but they do count against limits.nodes until they are gone.
 // O(claims + pods + place.Decide for one pod).
-func Decide(w model.World, pool model.Pool) Decision { return DecideWith(place.Decide, w, pool) }
+func Decide(w model.World, pool model.Pool) Decision { return DecideWith(place.Decide, w, pool, nil) }
 
-// DecideWith is Decide that asks another than place.Decide what to buy.
-func DecideWith(ask func(place.Input) place.Plan, w model.World, pool model.Pool) Decision {
+// DecideWith is Decide that asks another than place.Decide what to buy. spare are claims, by name, that replace others which are still there
+// (disrupt.Spares): they are neither missing nor too many until those go.
+func DecideWith(ask func(place.Input) place.Plan, w model.World, pool model.Pool, spare map[string]bool) Decision {
 	if pool.Replicas == nil || pool.Deleting || pool.Unreadable != "" {
 		return Decision{}
 	}
-	var live []model.Claim
-	taken := map[string]bool{}
-	machines := int64(0)
+	x := count(&w, pool.Name, spare)
+	missing := *pool.Replicas - int64(len(x.live))
+	if missing <= 0 {
+		return Decision{Delete: surplus(w, x.live, int(-missing))}
+	}
+	return create(w, pool, lack{missing: missing, machines: x.machines, taken: x.taken, ask: ask})
+}
+
+// census is what a pool has.
+type census struct {
+	live     []model.Claim // that stay, without the spare ones
+	taken    map[string]bool
+	machines int64 // all that count against limits.nodes
+}
+
+func count(w *model.World, pool string, spare map[string]bool) census {
+	out := census{taken: map[string]bool{}}
 	claimed := map[string]bool{} // provider ids
 	for _, c := range w.Claims {
-		taken[c.Name] = true
-		if c.Pool != pool.Name {
+		out.taken[c.Name] = true
+		if c.Pool != pool {
 			continue
 		}
-		machines++
+		out.machines++
 		claimed[c.ProviderID] = true
-		if !c.Deleting() {
-			live = append(live, c)
+		if !c.Deleting() && !spare[c.Name] {
+			out.live = append(out.live, c)
 		}
 	}
 	for _, n := range w.Nodes {
-		if n.Labels[model.LabelPool] == pool.Name && (n.ProviderID == "" || !claimed[n.ProviderID]) {
-			machines++
+		if n.Labels[model.LabelPool] == pool && (n.ProviderID == "" || !claimed[n.ProviderID]) {
+			out.machines++
 		}
 	}
-	missing := *pool.Replicas - int64(len(live))
-	if missing <= 0 {
-		return Decision{Delete: surplus(w, live, int(-missing))}
+	return out
+}
+
+// Another is one machine more, in place of one that is to go when this one is there; began is how many of these are decided about and not in the
+// picture yet. It says why there is none: limits.nodes leaves no room for both, or nothing can be bought.
+func Another(w model.World, pool model.Pool, began int64) (place.NewClaim, model.Why, string) {
+	has := count(&w, pool.Name, nil).machines + began
+	limit, ok := pool.Limits[model.ResourceNodes]
+	if ok && has+1 > limit {
+		return place.NewClaim{}, model.WhyLimits, fmt.Sprintf(
+			"NodePool %s may have %d nodes and has %d: none can come before one goes", pool.Name, limit, has)
 	}
-	return create(w, pool, lack{missing: missing, machines: machines, taken: taken, ask: ask})
+	asked := alone(w, pool)
+	return machine(place.Decide(place.Input{World: asked, Pods: asked.Pods}))
 }
 
 // lack is what is known when claims are missing.

@@ -109,7 +109,11 @@ func (w *World) applyClaim(c model.Claim, gone bool) bool {
 		w.assume(c.Name, nil)
 	}
 	_, still := w.assumed[c.Name]
-	return update(&w.claims, c, gone, w.follow) || assumed != still
+	changed := update(&w.claims, c, gone, w.follow) || assumed != still
+	if changed {
+		w.light = w.noteClaim(old, c, had && !gone && !assumed)
+	}
+	return changed
 }
 
 // applyPod also notes what the pod is finished by.
@@ -118,6 +122,7 @@ func (w *World) applyPod(p model.Pod, gone bool) bool {
 		old, had := w.pods.drop(p)
 		if had {
 			w.link(&old, false)
+			w.touch(&old)
 		}
 		return had
 	}
@@ -125,10 +130,19 @@ func (w *World) applyPod(p model.Pod, gone bool) bool {
 	if changed {
 		if had {
 			w.link(&old, false)
+			w.touch(&old)
 		}
 		w.link(&p, true)
+		w.touch(&p)
 	}
 	return changed
+}
+
+// touch notes on which node the last change is.
+func (w *World) touch(p *model.Pod) {
+	if w.waits = w.waits || p.Node == ""; p.Node != "" {
+		w.touched = append(w.touched, p.Node)
+	}
 }
 
 // link notes, or forgets, which node is nominated for the pod and which volume claims it uses.

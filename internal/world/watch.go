@@ -1,6 +1,7 @@
 package world
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -17,10 +18,36 @@ const (
 	Nodes  // and what their drivers say
 	Pods   // and budgets, volumes, daemons: what is about pods
 	Instances
-	Rest // overlays, buffers, templates, namespaces, what is not served
+	Rest    // overlays, buffers, templates, namespaces, what is not served
+	Unbound // pods without a node: they came, went, changed, or have one now; Pods is told, too
+	// Quiet is for how long nodes have been left alone by pods: what claims say of that, and nothing else of them.
+	Quiet
 
-	Everything = Pools | Catalogs | Claims | Nodes | Pods | Instances | Rest
+	Everything = Pools | Catalogs | Claims | Nodes | Pods | Instances | Rest | Unbound | Quiet
 )
+
+// News is what changed, and, where that is known, of what.
+type News struct {
+	About About
+	// Nodes are those that pods came to or left, or on which pods changed.
+	Nodes map[string]bool
+	// Claims are those of which pictures show anew what Quiet is about.
+	Claims map[string]bool
+}
+
+// Add joins news. Nobody else may hold these.
+func (n *News) Add(x News) {
+	n.About |= x.About
+	n.Nodes, n.Claims = joined(n.Nodes, x.Nodes), joined(n.Claims, x.Claims)
+}
+
+func joined(a, b map[string]bool) map[string]bool {
+	if a == nil {
+		return b
+	}
+	maps.Copy(a, b)
+	return a
+}
 
 // about says what an object is about.
 func about(o model.Object) About {
@@ -31,8 +58,10 @@ func about(o model.Object) About {
 		return Claims
 	case model.Node, model.CSINode:
 		return Nodes
-	case model.Pod, model.PDB, model.Daemon, model.Attachment, model.VolumeClaim, model.PersistentVolume, model.StorageClass:
+	case model.Pod:
 		return Pods
+	case model.PDB, model.Daemon, model.Attachment, model.VolumeClaim, model.PersistentVolume, model.StorageClass:
+		return Pods | Unbound // they say where pods without a node may go
 	}
 	return Rest
 }
@@ -47,27 +76,29 @@ type Watch struct {
 	stop func()
 
 	mu   sync.Mutex // guards the field below; taken under the mirror's
-	news About
+	news News
 }
 
 // Take returns what changed since it was called last.
-func (x *Watch) Take() About {
+func (x *Watch) Take() News {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	news := x.news
-	x.news = 0
+	x.news = News{}
 	return news
 }
 
 // Stop ends the watch.
 func (x *Watch) Stop() { x.stop() }
 
-func (x *Watch) tell(what About) {
+func (x *Watch) tell(what About, nodes, claims []string) {
 	if what &= x.want; what == 0 {
 		return
 	}
 	x.mu.Lock()
-	x.news |= what
+	x.news.About |= what
+	note(&x.news.Nodes, nodes)
+	note(&x.news.Claims, claims)
 	x.mu.Unlock()
 	select {
 	case x.c <- struct{}{}:
@@ -75,11 +106,20 @@ func (x *Watch) tell(what About) {
 	}
 }
 
+func note(set *map[string]bool, names []string) {
+	for _, name := range names {
+		if *set == nil {
+			*set = map[string]bool{}
+		}
+		(*set)[name] = true
+	}
+}
+
 // Subscribe tells of changes of what is asked about. Call Stop when done.
 func (w *World) Subscribe(want About) *Watch {
 	c := make(chan struct{}, 1)
 	c <- struct{}{}
-	x := &Watch{C: c, c: c, want: want, news: want}
+	x := &Watch{C: c, c: c, want: want, news: News{About: want}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := w.nextID
@@ -96,7 +136,11 @@ func (w *World) Subscribe(want About) *Watch {
 // changed marks the last picture as old and wakes the subscribers. Callers hold mu.
 func (w *World) changed(what About) {
 	w.fresh = false
+	w.tell(what, nil, nil)
+}
+
+func (w *World) tell(what About, nodes, claims []string) {
 	for _, x := range w.watchers {
-		x.tell(what)
+		x.tell(what, nodes, claims)
 	}
 }

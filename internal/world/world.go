@@ -8,7 +8,6 @@ package world
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +58,9 @@ type World struct {
 
 	assumed map[string]assumption // by claim name
 
+	// paused is what is on hold of all pools.
+	paused model.Pause
+
 	catalogs  map[model.ClassRef]model.Catalog // replaced, never changed
 	instances []model.Instance                 // replaced, never changed
 	listedAt  time.Time
@@ -69,6 +71,11 @@ type World struct {
 	attached []model.Attachment
 	crewed   []model.Daemon
 	live     crews
+
+	quiet quiet
+	// What the last change was about: nodes on which pods changed, a pod without a node, nothing but what Quiet is about.
+	touched      []string
+	waits, light bool
 
 	// shown is the claims of the last picture: known with those assumed. It is made anew when known is another list, or assumedAnew is set.
 	shown, known []model.Claim
@@ -153,9 +160,19 @@ func (w *World) Begin() {
 func (w *World) Apply(c model.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.apply(c.Object, c.Gone) {
-		w.changed(about(c.Object))
+	w.touched, w.waits, w.light = w.touched[:0], false, false
+	if !w.apply(c.Object, c.Gone) {
+		return
 	}
+	what := about(c.Object)
+	switch {
+	case w.waits:
+		what |= Unbound
+	case w.light:
+		what = Quiet
+	}
+	w.fresh = w.fresh && w.light // pictures show it when it is due
+	w.tell(what, w.touched, nil)
 }
 
 // Synced forgets every object that the current Follow has not told, and every claim assumed before it began.
@@ -220,6 +237,13 @@ func (w *World) dropCatalog(ref model.ClassRef) {
 	}
 }
 
+// Hold has all pictures from now on say what is on hold of all pools. It is called before anybody looks.
+func (w *World) Hold(p model.Pause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.paused, w.fresh = p, false
+}
+
 // IsSynced reports whether the picture is whole: everything that existed when the current Follow began is in it.
 // Nothing should be bought or removed on a picture that is not.
 func (w *World) IsSynced() bool {
@@ -243,15 +267,16 @@ func (w *World) assume(name string, a *assumption) {
 func (w *World) Snapshot() model.World {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.expireAssumptions(time.Now())
-	if w.fresh {
+	now := time.Now()
+	w.expireAssumptions(now)
+	if w.fresh && !w.quiet.due(now) {
 		return w.last
 	}
 	w.settleVolumes()
 	w.settleLimits()
 	w.settlePromises()
 	volumes := len(w.volumes.settle()) > 0
-	told := len(w.assumed) == 0 && !w.assumedAnew && onlyPodEvents(w.claims.settle())
+	told := w.settleClaims(now)
 	pools, nodes, claims := w.pools.list(), w.nodes.list(), w.claimsWithAssumed()
 	edits := w.pods.settle()
 	if told {
@@ -280,8 +305,19 @@ func (w *World) Snapshot() model.World {
 		PoolCatalogs:  ofPools,
 		Instances:     w.instances,
 		InstancesSeen: !w.listedAt.IsZero(),
+		Paused:        w.paused,
 	}
 	w.fresh = true
+	return w.last
+}
+
+// Last is the picture that was handed out last. What changed since is not in it. O(1).
+func (w *World) Last() model.World {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last.Index == nil {
+		return w.last.Indexed()
+	}
 	return w.last
 }
 
@@ -294,25 +330,9 @@ func (w *World) expireAssumptions(now time.Time) {
 	}
 }
 
-// onlyPodEvents reports whether claims changed, and in nothing but the time at which a pod last came to their nodes or left. Of a busy cluster that is
-// told many times a second.
-func onlyPodEvents(edits []model.Edit[model.Claim]) bool {
-	for _, e := range edits {
-		if e.Old == nil || e.New == nil {
-			return false
-		}
-		was := *e.Old
-		was.LastPodEvent = e.New.LastPodEvent
-		if !reflect.DeepEqual(was, *e.New) {
-			return false
-		}
-	}
-	return len(edits) > 0
-}
-
 // claimsWithAssumed lists the claims; an assumption stands in for an older claim of the same name.
 func (w *World) claimsWithAssumed() []model.Claim {
-	claims := w.claims.list()
+	claims := w.claims.flat
 	if len(w.assumed) == 0 {
 		w.shown, w.known, w.assumedAnew = claims, claims, false
 		return claims

@@ -193,7 +193,7 @@ func TestSubscribersAreWokenByChangesOnly(t *testing.T) {
 	if woken() {
 		t.Error("woken by what it did not ask about")
 	}
-	if got := watch.Take(); got != Nodes|Catalogs || watch.Take() != 0 {
+	if got := watch.Take().About; got != Nodes|Catalogs || watch.Take().About != 0 {
 		t.Errorf("it was told of %b", got)
 	}
 	watch.Stop()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -21,8 +22,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(sample)
 	for line := range strings.Lines(sample) {
 		f.Add(line)
+		mutated.Add(f, 100, line, sample)
 	}
 	f.Add("pool a limit.a/b=1 limit.%25=2")
+	f.Add("pod 0 volume")
+	f.Add("pool 0 limit.%09=0")
 	f.Add("type a zones=%e price=1e300 supply.1/spot=1")
 	f.Fuzz(func(t *testing.T, text string) {
 		if crowd.MatchString(text) {
@@ -57,6 +61,10 @@ func sameAmounts(a, b model.Resources) bool {
 // the same.
 func FuzzQuantity(f *testing.F) {
 	for _, s := range []string{"1", "250m", "1.5Gi", "1e3", "-5m", "1e300", "nan", "inf", "9223372036854775807", "9223372036854775807Ki", "0x1p4", "1_0", ""} {
+		f.Add(s, true)
+		f.Add(s, false)
+	}
+	for _, s := range mutated.Texts(1000, "1.5Gi", "250m", "1e3", "-5m", "9223372036854775807Ki") {
 		f.Add(s, true)
 		f.Add(s, false)
 	}

@@ -143,7 +143,7 @@ func (b *builder) pool(f *fields) {
 	p := model.Pool{
 		Name: f.name, UID: "pool-" + f.name, Class: Ref(f.one("class", "default")), Weight: int(f.int("weight", 0)),
 		Deleting: f.flag("deleting"), Conditions: ready(!f.flag("not-ready")),
-		Labels: f.under("label."), NodeAnnotations: f.under("annotation."),
+		Labels: f.under("label."), NodeAnnotations: f.under("annotation."), Annotations: f.under("own."),
 		Taints: f.taints("taint"), StartupTaints: f.taints("startup-taint"), Requirements: f.requirements(),
 		ExpireAfter: f.duration("expire"), TerminationGracePeriod: f.duration("grace"),
 		Policy:           model.ConsolidationPolicy(f.one("policy", string(model.WhenEmptyOrUnderutilized))),
@@ -187,6 +187,9 @@ func (b *builder) node(f *fields) {
 	}
 	if f.flag("not-ready") {
 		n.Ready = model.False
+	}
+	if f.flag("interrupted") {
+		n.Conditions = []model.Condition{{Type: model.PreemptionScheduled, Status: model.True}}
 	}
 	n.Capacity, n.Allocatable = f.machine()
 	n.AttachLimits = f.attach()
@@ -245,7 +248,7 @@ func (b *builder) pods(f *fields) {
 }
 
 func (f *fields) pod(name, ns string) model.Pod {
-	p := model.Pod{Name: name, Namespace: f.one("ns", ns), Node: f.one("node", ""), Created: f.when("created"), Labels: f.under("label."),
+	p := model.Pod{Name: name, Namespace: cmp.Or(f.one("ns", ""), ns), Node: f.one("node", ""), Created: f.when("created"), Labels: f.under("label."),
 		Requests: f.resources(""), NodeSelector: f.under("select."), Gated: f.flag("gated"), Terminal: f.flag("terminal"),
 		Mirror: f.flag("mirror"), DaemonSet: f.flag("daemon"), StatefulSet: f.flag("stateful"), Revision: f.text("revision", ""), Critical: f.flag("critical"), Priority: int32(f.int("priority", 0)),
 		DoNotDisrupt: f.text("do-not-disrupt", ""), GraceSeconds: f.int("grace-seconds", 30), PodReady: !f.flag("not-ready")}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -230,12 +231,12 @@ func printPool(b *strings.Builder, p model.Pool) {
 		l.field("weight", strconv.Itoa(p.Weight))
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Limits)) {
-		l.field("limit."+k, model.FormatQuantity(k, p.Limits[k]))
+		l.field("limit."+escape(k, "="), model.FormatQuantity(k, p.Limits[k]))
 	}
 	if p.Replicas != nil {
 		l.field("replicas", fmt.Sprint(*p.Replicas))
 	}
-	l.sorted("label.", p.Labels).sorted("annotation.", p.NodeAnnotations).taints("taint", p.Taints).taints("startup-taint", p.StartupTaints)
+	l.sorted("label.", p.Labels).sorted("annotation.", p.NodeAnnotations).sorted("own.", p.Annotations).taints("taint", p.Taints).taints("startup-taint", p.StartupTaints)
 	l.requirements(p.Requirements).flag("not-ready", !model.IsTrue(p.Conditions, model.Ready)).flag("deleting", p.Deleting)
 	l.duration("expire", p.ExpireAfter).duration("grace", p.TerminationGracePeriod).duration("consolidate-after", p.ConsolidateAfter)
 	l.field("policy", string(p.Policy)).text("hash", p.Hash).text("hash-version", p.HashVersion).to(b)
@@ -244,7 +245,8 @@ func printPool(b *strings.Builder, p model.Pool) {
 func printNode(b *strings.Builder, n model.Node) {
 	l := newLine("node", n.Name).field("provider-id", word(n.ProviderID, "")).machine(n.Capacity, n.Allocatable).attach(n.AttachLimits)
 	l.labels(n.Labels, nodeLabels(n.Name)).sorted("annotation.", n.Annotations).taints("taint", n.Taints)
-	l.flag("cordoned", n.Cordoned).flag("deleting", n.Deleting()).flag("not-ready", n.Ready != model.True).when("created", n.Created).to(b)
+	l.flag("cordoned", n.Cordoned).flag("deleting", n.Deleting()).flag("not-ready", n.Ready != model.True).
+		flag("interrupted", outage.Interrupted(&n)).when("created", n.Created).to(b)
 }
 
 func printClaim(b *strings.Builder, c model.Claim) {

@@ -211,6 +211,9 @@ func (f *fields) port(s string) model.HostPort {
 func (f *fields) volume(s string) model.Volume {
 	parts := strings.SplitN(s, ":", 3)
 	v := model.Volume{ID: unescape(parts[0])}
+	if v.ID == "" {
+		f.fail("volume %q: want ID[:DRIVER[:TERM|TERM...]]", s)
+	}
 	if len(parts) > 1 {
 		v.Driver = unescape(parts[1])
 	}

@@ -33,7 +33,14 @@ type Config struct {
 	// CheckAssertion, when set, judges the federated token that a client presents; an error refuses it.
 	CheckAssertion func(assertion string) error
 
+	// Person is the application of a person who may read everything, with AdminToken for its secret; "" = there is none.
+	Person string
+	// Federations are the federated credentials that the controller's identity shows. CheckAssertion judges, these are for people to see.
+	Federations []Federation
+
 	ClusterName          string
+	ClusterHost          string // DNS name of the API server; default as AKS makes them
+	SSHPublicKey         string // that the cluster's own machines have; "" = none
 	ClusterResourceGroup string
 	NodeResourceGroup    string // default MC_<cluster group>_<cluster>_<location>
 	Location             string // default eastus
@@ -48,6 +55,8 @@ type Config struct {
 	// Identities are user-assigned identities that exist; default: the one that AKS makes for kubelets,
 	// <cluster>-agentpool in the node group.
 	Identities []string
+	// KubeletClientID is the client id of the first of these; "" = made up.
+	KubeletClientID string
 	// DiskEncryptionSets and CapacityReservationGroups are ids of those that exist; default none.
 	DiskEncryptionSets, CapacityReservationGroups []string
 	// Rights are what the caller may do; nil means the roles that the project ships, assigned as they say.
@@ -85,6 +94,7 @@ type Cloud struct {
 	closed  bool
 	knobs   Knobs
 	tokens  map[string]time.Time // what we issued, until when
+	persons map[string]bool      // which of these are a person's
 	res     map[string]*resource // by lower-case id
 	graph   map[string]*resource // what Resource Graph has indexed so far, by lower-case id
 	ops     map[string]*operation
@@ -119,6 +129,7 @@ func New(cfg Config) (*Cloud, error) {
 		cfg.Subscription, cfg.NodeResourceGroup, clusterNumber(cfg)))
 	set(&cfg.VNetGUID, guid("vnet", cfg.SubnetID))
 	set(&cfg.SubnetPrefix, "10.224.0.0/16")
+	set(&cfg.ClusterHost, fmt.Sprintf("%s-%s.hcp.%s.azmk8s.io", cfg.ClusterName, clusterNumber(cfg), cfg.Location))
 	if cfg.Identities == nil {
 		cfg.Identities = []string{fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Microsoft.ManagedIdentity/userAssignedIdentities/%s-agentpool",
 			cfg.Subscription, cfg.NodeResourceGroup, cfg.ClusterName)}
@@ -157,7 +168,7 @@ func New(cfg Config) (*Cloud, error) {
 	}
 	c := &Cloud{
 		cfg: cfg, table: table, schema: contract, routes: served, nets: nets, knobs: cfg.Knobs.clone(),
-		tokens: map[string]time.Time{}, res: map[string]*resource{}, graph: map[string]*resource{},
+		tokens: map[string]time.Time{}, persons: map[string]bool{}, res: map[string]*resource{}, graph: map[string]*resource{},
 		ops: map[string]*operation{}, timers: map[*timer]struct{}{},
 		used: map[string]map[netip.Addr]string{}, nextIP: map[string]netip.Addr{},
 		counts: map[string]int{}, buckets: map[string]*bucket{}, skuJSON: map[string][]byte{}, rights: cfg.Rights,

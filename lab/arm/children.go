@@ -1,7 +1,6 @@
 package arm
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -116,7 +115,8 @@ func (c *Cloud) getCluster(q *call) (*reply, *apiError) {
 		"name": c.cfg.ClusterName, "type": "Microsoft.ContainerService/ManagedClusters", "location": c.cfg.Location,
 		"properties": object{"provisioningState": "Succeeded", "powerState": object{"code": "Running"}, "kubernetesVersion": c.cfg.KubernetesVersion,
 			"currentKubernetesVersion": c.cfg.KubernetesVersion, "nodeResourceGroup": c.cfg.NodeResourceGroup,
-			"dnsPrefix": c.cfg.ClusterName, "fqdn": fmt.Sprintf("%s-%s.hcp.%s.azmk8s.io", c.cfg.ClusterName, clusterNumber(c.cfg), c.cfg.Location),
+			"dnsPrefix": c.cfg.ClusterName, "fqdn": c.cfg.ClusterHost, "linuxProfile": c.linuxProfile(),
 			"networkProfile":    object{"networkPlugin": "azure", "networkPluginMode": "overlay", "networkDataplane": "cilium", "networkPolicy": "cilium", "loadBalancerSku": "standard", "outboundType": "loadBalancer"},
+			"identityProfile":   object{"kubeletidentity": c.kubeletIdentity()},
 			"agentPoolProfiles": []any{}, "oidcIssuerProfile": object{"enabled": true}, "securityProfile": object{"workloadIdentity": object{"enabled": true}}}})
 }

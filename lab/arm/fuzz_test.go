@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 )
 
 // FuzzKQL asks any expression and its opposite: each row is in one of the two answers. What follows a query only takes away.
 func FuzzKQL(f *testing.F) {
-	for _, s := range []string{`name == 'a'`, `type =~ "X/VM" and tags has 'pool' or name in~ ('a', 'B')`, `not(isempty(tags["n.sh_pool"]))`,
-		`properties.n == 3`, `(name startswith 'c')`, `tolower(name) contains_cs "\"b"`, `name`, `true`, `name == 'a' | take 1`, `tags.pool in ('one')`} {
-		f.Add(s)
-	}
+	seeds := []string{`name == 'a'`, `type =~ "X/VM" and tags has 'pool' or name in~ ('a', 'B')`, `not(isempty(tags["n.sh_pool"]))`,
+		`properties.n == 3`, `(name startswith 'c')`, `tolower(name) contains_cs "\"b"`, `name`, `true`, `name == 'a' | take 1`, `tags.pool in ('one')`}
+	mutated.Add(f, 1000, seeds...)
 	f.Fuzz(func(t *testing.T, expression string) {
 		k, err := parseKQL("resources | where " + expression)
 		if err != nil {
@@ -50,11 +51,10 @@ func namesOf(rows []object) []string {
 
 // FuzzKnobs reads any knobs: what is read is written as what reads the same, and knobs that pass are taken by a cloud.
 func FuzzKnobs(f *testing.F) {
-	for _, s := range []string{`{}`, `{"createTime":"1.5s","capacity":[{"size":"Standard_D2s_v5","limit":1,"sync":true}]}`, `{"quota":{"*":4},"throttle":{"every":2}}`,
+	seeds := []string{`{}`, `{"createTime":"1.5s","capacity":[{"size":"Standard_D2s_v5","limit":1,"sync":true}]}`, `{"quota":{"*":4},"throttle":{"every":2}}`,
 		`{"failures":[{"count":1,"code":"AllocationFailed","details":["a"]}]}`, `{"prices":{"eastus/x":1e300}}`, `{"pageSize":-1}`, `{"creatTime":"1s"}`,
-		`{"createTime":"9999999h"}`, `{} {}`, `null`, `{"unreachable":[{"from":"1s","for":"1s"}]}`} {
-		f.Add(s)
-	}
+		`{"createTime":"9999999h"}`, `{} {}`, `null`, `{"unreachable":[{"from":"1s","for":"1s"}]}`}
+	mutated.Add(f, 500, seeds...)
 	f.Fuzz(func(t *testing.T, text string) {
 		k, err := readKnobs(strings.NewReader(text))
 		if err != nil {

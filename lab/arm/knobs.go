@@ -64,6 +64,8 @@ type Knobs struct {
 	Images []ImageVersion `json:"images,omitempty"`
 	// SubnetAddresses, when positive, is how many addresses each subnet has.
 	SubnetAddresses int `json:"subnetAddresses,omitempty"`
+	// Deny takes actions out of all roles, such as Microsoft.Compute/disks/write; a * stands for any text.
+	Deny []string `json:"deny,omitempty"`
 }
 
 // Capacity is how many machines of a kind there can be. Empty fields match everything.
@@ -235,6 +237,7 @@ func (k Knobs) clone() Knobs {
 	k.Unreachable = slices.Clone(k.Unreachable)
 	k.Prices = maps.Clone(k.Prices)
 	k.Images = slices.Clone(k.Images)
+	k.Deny = slices.Clone(k.Deny)
 	return k
 }
 

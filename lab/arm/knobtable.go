@@ -51,5 +51,6 @@ func KnobTable() []KnobDoc {
 		{"images[].version", "version", "must be given", "which version"},
 		{"images[].published", "time, RFC 3339", "must be given", "since when it is there"},
 		{"subnetAddresses", "number ≥ 0", "by the subnet's range", "addresses in each subnet"},
+		{"deny", "list of actions; * = any text", "none", "actions that no role allows"},
 	}
 }

@@ -17,6 +17,8 @@ type Request struct {
 	Query  string        `json:"query,omitempty"`
 	Status int           `json:"status"`
 	Code   string        `json:"code,omitempty"` // of the error
+	// Denied is the action that the caller lacked where that was the reason.
+	Denied string `json:"denied,omitempty"`
 }
 
 // requestLog is a ring of requests.

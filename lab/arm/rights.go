@@ -65,6 +65,9 @@ func (c *Cloud) networks() []string {
 
 // may reports whether any assignment allows an action at a scope.
 func (c *Cloud) may(action, scope string) bool {
+	if c.denied(action) {
+		return false
+	}
 	for _, a := range c.rights {
 		if !within(scope, a.Scope) {
 			continue
@@ -134,12 +137,17 @@ func (c *Cloud) principal() string { return guid("principal", c.cfg.ClientID) }
 
 // checkRights refuses as documented on "Troubleshoot Azure RBAC": AuthorizationFailed.
 func (c *Cloud) checkRights(q *call, rt *route) *apiError {
-	if rt.action == "" || c.may(rt.action, q.URL.Path) {
+	if c.asksAsPerson(q.Request) && strings.HasSuffix(rt.action, "/read") {
 		return nil
 	}
-	return refuse(http.StatusForbidden, "AuthorizationFailed",
+	if rt.action == "" || !c.asksAsPerson(q.Request) && c.may(rt.action, q.URL.Path) {
+		return nil
+	}
+	e := refuse(http.StatusForbidden, "AuthorizationFailed",
 		"The client '%[1]s' with object id '%[1]s' does not have authorization to perform action '%[2]s' over scope '%[3]s' or the scope is invalid. If access was recently granted, please refresh your credentials.",
 		c.principal(), rt.action, q.URL.Path)
+	e.denied = rt.action
+	return e
 }
 
 // link is a reference in a body to another resource, and what the caller must be allowed to do there.
@@ -157,9 +165,11 @@ func (c *Cloud) checkLinks(q *call, links []link) *apiError {
 				"Property id '%.200s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'.", l.id, l.path)
 		}
 		if !c.may(l.action, l.id) {
-			return refuse(http.StatusForbidden, "LinkedAuthorizationFailed",
+			e := refuse(http.StatusForbidden, "LinkedAuthorizationFailed",
 				"The client '%[1]s' with object id '%[1]s' has permission to perform action '%[2]s/write' on scope '%[3]s'; however, it does not have permission to perform action(s) '%[4]s' on the linked scope(s) '%[5]s' (respectively) or the linked scope(s) are invalid.",
 				c.principal(), q.format, own, l.action, l.id)
+			e.denied = l.action
+			return e
 		}
 	}
 	return nil

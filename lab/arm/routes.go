@@ -26,6 +26,9 @@ const (
 	compute = "/providers/Microsoft.Compute"
 	network = "/providers/Microsoft.Network"
 	aks     = "/providers/Microsoft.ContainerService"
+
+	identity      = "/providers/Microsoft.ManagedIdentity"
+	authorization = "/providers/Microsoft.Authorization"
 )
 
 // routes is the whole surface. A new operation needs a line here and a handler that names its source.
@@ -81,11 +84,18 @@ func routes() []route {
 	add("GET", nics, typeNIC, "read", (*Cloud).getResource)
 	add("PATCH", nics, typeNIC, "write", (*Cloud).patchTags)
 	add("DELETE", nics, typeNIC, "delete", (*Cloud).deletePlain)
+	add("GET", group+network+"/virtualNetworks", "virtualNetworks", "read", (*Cloud).listVNets)
 	add("GET", group+network+"/virtualNetworks/{name}", "virtualNetworks", "read", (*Cloud).getVNet)
 	add("GET", group+network+"/virtualNetworks/{vnet}/subnets/{name}", "virtualNetworks/subnets", "read", (*Cloud).getSubnet)
 	add("GET", group+network+"/loadBalancers", "loadBalancers", "read", (*Cloud).listLoadBalancers)
 	add("GET", group+network+"/loadBalancers/{name}", "loadBalancers", "read", (*Cloud).getLoadBalancer)
 	add("GET", group+network+"/networkSecurityGroups", "networkSecurityGroups", "read", (*Cloud).listSecurityGroups)
+
+	add("GET", sub+identity+"/userAssignedIdentities", "userAssignedIdentities", "read", (*Cloud).listIdentities)
+	add("GET", group+identity+"/userAssignedIdentities/{name}", "userAssignedIdentities", "read", (*Cloud).getIdentity)
+	add("GET", group+identity+"/userAssignedIdentities/{name}/federatedIdentityCredentials", "userAssignedIdentities/federatedIdentityCredentials", "read", (*Cloud).listFederations)
+	add("GET", sub+authorization+"/roleAssignments", "roleAssignments", "read", (*Cloud).listAssignments)
+	add("GET", sub+authorization+"/roleDefinitions/{name}", "roleDefinitions", "read", (*Cloud).getRole)
 
 	add("POST", "/providers/Microsoft.ResourceGraph/resources", "resources", "graph", (*Cloud).graphResources)
 	add("GET", group+aks+"/managedClusters/{name}", "managedClusters", "read", (*Cloud).getCluster)

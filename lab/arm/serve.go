@@ -26,6 +26,7 @@ type apiError struct {
 	Target     string        `json:"target,omitempty"`
 	Details    []apiError    `json:"details,omitempty"`
 	header     map[string]string
+	denied     string // the action that the caller lacks; "" = another reason
 	body       []byte // when set, the whole body: services that are not ARM have other envelopes
 }
 
@@ -214,10 +215,10 @@ func (c *Cloud) finish(w http.ResponseWriter, r *http.Request, start time.Time, 
 	h.Set("x-ms-correlation-request-id", id)
 	h.Set("Date", start.UTC().Format(http.TimeFormat))
 	status, body := http.StatusOK, []byte(nil)
-	code := ""
+	code, denied := "", ""
 	switch {
 	case e != nil:
-		status, code = e.Status, e.Code
+		status, code, denied = e.Status, e.Code, e.denied
 		body, _ = json.Marshal(map[string]any{"error": e}) // plain fields: cannot fail
 		if e.body != nil {
 			body = e.body
@@ -236,7 +237,7 @@ func (c *Cloud) finish(w http.ResponseWriter, r *http.Request, start time.Time, 
 		}
 		body, _ = rep.body.([]byte)
 	}
-	c.log.add(Request{Time: start, Took: c.cfg.Now().Sub(start), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Status: status, Code: code})
+	c.log.add(Request{Time: start, Took: c.cfg.Now().Sub(start), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Status: status, Code: code, Denied: denied})
 	if body != nil {
 		h.Set("Content-Type", "application/json; charset=utf-8")
 	}

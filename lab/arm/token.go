@@ -22,6 +22,7 @@ func (c *Cloud) token(q *call) (*reply, *apiError) {
 		return nil, oauthRefuse(http.StatusBadRequest, "invalid_request", "AADSTS900144", "The request body could not be read.")
 	}
 	tenant, client := q.vars["tenant"], form.Get("client_id")
+	person := c.personTakes(client, form.Get("client_secret"))
 	switch {
 	case !strings.EqualFold(tenant, c.cfg.Tenant):
 		return nil, oauthRefuse(http.StatusBadRequest, "invalid_request", "AADSTS90002", "Tenant '"+tenant+"' not found. Check to make sure you have the correct tenant ID and are signing into the correct cloud.")
@@ -29,14 +30,15 @@ func (c *Cloud) token(q *call) (*reply, *apiError) {
 		return nil, oauthRefuse(http.StatusBadRequest, "unsupported_grant_type", "AADSTS70003", "The app requested an unsupported grant type '"+form.Get("grant_type")+"'.")
 	case client == "":
 		return nil, oauthRefuse(http.StatusBadRequest, "invalid_request", "AADSTS900144", "The request body must contain the following parameter: 'client_id'.")
-	case c.cfg.ClientID != "" && client != c.cfg.ClientID:
+	case c.cfg.ClientID != "" && client != c.cfg.ClientID && !person:
 		return nil, oauthRefuse(http.StatusUnauthorized, "unauthorized_client", "AADSTS700016", "Application with identifier '"+client+"' was not found in the directory '"+c.cfg.Tenant+"'.")
 	case form.Get("scope") == "":
 		return nil, oauthRefuse(http.StatusBadRequest, "invalid_request", "AADSTS900144", "The request body must contain the following parameter: 'scope'.")
+	case person:
 	case form.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" || form.Get("client_assertion") == "":
 		return nil, oauthRefuse(http.StatusUnauthorized, "invalid_client", "AADSTS7000216", "'client_assertion', 'client_secret' or 'request' is required for the 'client_credentials' grant type.")
 	}
-	if c.cfg.CheckAssertion != nil {
+	if c.cfg.CheckAssertion != nil && !person {
 		if err := c.cfg.CheckAssertion(form.Get("client_assertion")); err != nil {
 			return nil, oauthRefuse(http.StatusUnauthorized, "invalid_client", "AADSTS700213", "No matching federated identity record found for presented assertion: "+err.Error())
 		}
@@ -45,9 +47,13 @@ func (c *Cloud) token(q *call) (*reply, *apiError) {
 	for t, until := range c.tokens {
 		if now.After(until) || len(c.tokens) >= maxTokens {
 			delete(c.tokens, t)
+			delete(c.persons, t)
 		}
 	}
 	t := secret()
+	if person {
+		c.persons[t] = true
+	}
 	c.tokens[t] = now.Add(tokenLife)
 	return ok(object{"token_type": "Bearer", "access_token": t, "expires_in": int(tokenLife / time.Second), "ext_expires_in": int(tokenLife / time.Second)})
 }

@@ -16,12 +16,17 @@ func computeVersions() []string {
 }
 
 // unlisted are versions of operations for which go.mod holds no SDK: Subscriptions - List Locations, and those of
-// Microsoft.ContainerService.
+// Microsoft.ContainerService, Microsoft.ManagedIdentity and Microsoft.Authorization.
 func unlisted() map[string][]string {
 	return map[string][]string{
 		"locations":                   {"2022-12-01"},
 		"managedClusters":             {"2025-05-01"},
 		"locations/nodeImageVersions": {"2025-05-01"},
+		"userAssignedIdentities":      {"2023-01-31"},
+		"userAssignedIdentities/federatedIdentityCredentials": {"2023-01-31"},
+		"roleAssignments": {"2022-04-01"},
+		"virtualNetworks": {"2025-05-01"},
+		"roleDefinitions": {"2022-04-01"},
 	}
 }
 

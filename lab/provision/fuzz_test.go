@@ -6,15 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 	"github.com/karpenter-aks/karpenter/lab/provision/provisiontest"
 )
 
 // FuzzScript feeds scripts to the shell: it ends, and what it accepts it accepts again, exported as it was read.
 func FuzzScript(f *testing.F) {
-	f.Add("export A=1\n")
-	f.Add("set -a; A=\"x $A\" B='y'\nwhile false; do :; done\n")
-	f.Add("for i in $(seq 1 3); do if x; then y; fi; done > /dev/null && z\n")
-	f.Add("A=`x` B=$'y' C=${D:-z} cat <<EOF\nEOF\n")
+	mutated.Add(f, 1000, "export A=1\n", "set -a; A=\"x $A\" B='y'\nwhile false; do :; done\n", "for i in $(seq 1 3); do if x; then y; fi; done > /dev/null && z\n", "A=`x` B=$'y' C=${D:-z} cat <<EOF\nEOF\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := environment([]byte("#!/bin/bash\n" + text + "\n" + entryPoint + "\n"))
 		if err != nil {
@@ -31,10 +29,7 @@ func FuzzScript(f *testing.F) {
 // FuzzEnvironmentFile writes a value into a file as the scripts do, without quotes: systemd reads exactly it when it has
 // none of the characters that mean something there, and never sees two values for one name.
 func FuzzEnvironmentFile(f *testing.F) {
-	f.Add("--max-pods=30 --eviction-hard=memory.available<750Mi")
-	f.Add("a\nB=c\\")
-	f.Add(`"a"b 'c`)
-	f.Add(" #; \t\r\n=")
+	mutated.Add(f, 1000, "--max-pods=30 --eviction-hard=memory.available<750Mi", "a\nB=c\\", `"a"b 'c`, " #; \t\r\n=")
 	f.Fuzz(func(t *testing.T, value string) {
 		env, err := environmentFile("VALUE=" + value + "\nNEXT=1\n")
 		if err != nil {
@@ -54,8 +49,7 @@ func FuzzEnvironmentFile(f *testing.F) {
 
 // FuzzSplit splits flags: without quotes and backslashes it is a split at blanks, and no word is lost or made.
 func FuzzSplit(f *testing.F) {
-	f.Add("--a=1 --b=2")
-	f.Add(`--a="x y" --b=\"`)
+	mutated.Add(f, 1000, "--a=1 --b=2", `--a="x y" --b=\"`)
 	f.Fuzz(func(t *testing.T, value string) {
 		words := splitUnquoted(value)
 		if !strings.ContainsAny(value, `\"'`) {

@@ -30,12 +30,19 @@ const (
 
 // values are the chart's values as a person would write them for this cluster.
 func (l *Lab) values() (map[string]any, error) {
-	key, err := sshKey()
-	if err != nil {
-		return nil, fmt.Errorf("make an ssh key: %w", err)
-	}
 	azure := l.cloud.Config()
+	img := map[string]any{}
+	if l.opts.Image != "" {
+		digest, err := Image{l.opts.Image}.Digest()
+		if err != nil {
+			return nil, err
+		}
+		img["digest"] = digest
+	}
 	return map[string]any{
+		// Nothing here runs containers: the lab runs the Deployment's program as a process, and there is no node for a pod.
+		"replicas":       0,
+		"controller":     map[string]any{"image": img},
 		"serviceAccount": map[string]any{"create": true, "name": ServiceAccount},
 		"settings": map[string]any{
 			"clusterName":     ClusterName,
@@ -49,7 +56,7 @@ func (l *Lab) values() (map[string]any, error) {
 				"resourceGroup":           azure.ClusterResourceGroup,
 				"nodeResourceGroup":       azure.NodeResourceGroup,
 				"vnetSubnetID":            azure.SubnetID,
-				"sshPublicKey":            key,
+				"sshPublicKey":            l.sshKey,
 				"nodeIdentities":          []any{nodeIdentity(azure.Location)},
 				"kubeletIdentityClientID": kubeletClientID,
 			},
@@ -123,6 +130,12 @@ func (l *Lab) environment(chart map[string]string) ([]string, error) {
 		"AZURE_TENANT_ID":            azure.Tenant,
 		"AZURE_FEDERATED_TOKEN_FILE": filepath.Join(l.ident.dir, azureTokenFile),
 		"AZURE_ENVIRONMENT_FILEPATH": filepath.Join(l.ident.dir, environmentFile),
+	}
+	for _, kv := range l.imageEnv {
+		k, v, _ := strings.Cut(kv, "=")
+		if _, given := chart[k]; !given {
+			chart[k] = v
+		}
 	}
 	for k, v := range chart {
 		if _, ours := env[k]; !ours {

@@ -32,8 +32,12 @@ type keeper struct {
 	path string
 	log  string                   // file, written anew by each lab, appended to by each start
 	env  func() ([]string, error) // asked before each start
-	say  func(format string, args ...any)
-	// started is told of each process.
+	// wanted says whether it should run at all; nil means that it should. When the answer or env may have changed, changed
+	// is sent to, and whatever runs is stopped and started anew.
+	wanted  func() bool
+	changed chan struct{}
+	say     func(format string, args ...any)
+	// started is told of each process, and of 0 when none should run.
 	started func(pid int)
 
 	mu    sync.Mutex // guards the fields below
@@ -44,10 +48,26 @@ type keeper struct {
 func (k *keeper) run(ctx context.Context) {
 	wait := restartFirst
 	for ctx.Err() == nil {
+		select {
+		case <-k.changed: // what is asked for below is newer
+		default:
+		}
+		if k.wanted != nil && !k.wanted() {
+			k.started(0)
+			select {
+			case <-ctx.Done():
+			case <-k.changed:
+			}
+			continue
+		}
 		begin := time.Now()
-		err := k.once(ctx)
+		replaced, err := k.turn(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+		if replaced {
+			wait = restartFirst
+			continue
 		}
 		if time.Since(begin) > restartForgive {
 			wait = restartFirst
@@ -61,10 +81,30 @@ func (k *keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			t.Stop()
+		case <-k.changed:
+			t.Stop()
 		case <-t.C:
 		}
 		wait = min(2*wait, restartLast)
 	}
+}
+
+// turn runs the controller until it ends, ctx does, or something else is wanted: then it was replaced.
+func (k *keeper) turn(ctx context.Context) (replaced bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-k.changed:
+			replaced = true
+			stop()
+		}
+	})
+	err = k.once(ctx)
+	stop()
+	wg.Wait()
+	return replaced, err
 }
 
 // lastEnd says how the last process ended; "" while none has.

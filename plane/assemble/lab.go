@@ -22,6 +22,7 @@ import (
 	"github.com/karpenter-aks/karpenter/lab/arm"
 	"github.com/karpenter-aks/karpenter/lab/kubelet"
 	"github.com/karpenter-aks/karpenter/plane"
+	"github.com/karpenter-aks/karpenter/plane/helm"
 )
 
 // serverStop is how long open requests to the simulated Azure may take once the lab goes down.
@@ -37,8 +38,11 @@ type Options struct {
 	Seed       uint64
 	// Gates switches features of the autoscaler on or off, by the names in the chart's values.
 	Gates map[string]bool
-	// Controller is the path of the autoscaler's program; "" runs none.
+	// Controller is the path of the autoscaler's program. It is used without an Image; "" runs none then.
 	Controller string
+	// Image is a directory with the autoscaler's image as an OCI layout: the program in its layer is run, and the chart names
+	// its digest.
+	Image string
 	// Knobs are what the simulated Azure starts with.
 	Knobs arm.Knobs
 	// Location is the region of the cluster.
@@ -57,6 +61,9 @@ type Lab struct {
 	host   *kubelet.Host
 	server *http.Server
 	ident  *identity
+	sshKey string
+	// imageEnv is what the image's configuration gives a container; the image's digest is in the chart's values.
+	imageEnv []string
 
 	// undo ends what was started, last first.
 	undo []func()
@@ -109,14 +116,13 @@ func (l *Lab) up(ctx context.Context) error {
 	if err := l.startAzure(cfg); err != nil {
 		return err
 	}
-	env, err := l.install(ctx, cfg)
-	if err != nil {
+	if err := l.install(ctx, cfg); err != nil {
 		return err
 	}
 	if err := l.mount(ctx); err != nil {
 		return err
 	}
-	if err := l.startController(ctx, env); err != nil {
+	if err := l.startController(ctx); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -145,7 +151,7 @@ func (l *Lab) claimDir() error {
 	l.state.Kubeconfig = filepath.Join(dir, "kubeconfig")
 	l.state.ControllerLog = filepath.Join(dir, "controller.log")
 	l.state.MachinesLog = filepath.Join(dir, "machines.log")
-	for _, name := range []string{stateFile, "controller.log", "machines.log", "plane", "controller"} {
+	for _, name := range []string{stateFile, "controller.log", "machines.log", "plane", "controller", "helm"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("remove what the last lab left: %w", err)
 		}
@@ -189,9 +195,15 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 		return fmt.Errorf("listen for the simulated Azure: %w", err)
 	}
 	l.state.Azure, l.state.Token = "https://"+lis.Addr().String(), rand.Text()
+	if l.sshKey, err = sshKey(); err != nil {
+		lis.Close()
+		return fmt.Errorf("make an ssh key: %w", err)
+	}
 	l.cloud, err = arm.New(arm.Config{
 		Subscription: subscription, Tenant: tenant,
-		ClientID: clientID, CheckAssertion: l.ident.judge,
+		ClientID: clientID, CheckAssertion: l.ident.judge, Person: PersonID, KubeletClientID: kubeletClientID, ClusterHost: l.state.ClusterHost, SSHPublicKey: l.sshKey,
+		Federations: []arm.Federation{{Name: "karpenter", Issuer: plane.Issuer,
+			Subject: "system:serviceaccount:" + Namespace + ":" + ServiceAccount, Audiences: []string{azureAudience}}},
 		ClusterName: ClusterName, ClusterResourceGroup: ResourceGroup, NodeResourceGroup: nodeGroup(l.opts.Location),
 		Location: l.opts.Location, Host: l.host, AdminToken: l.state.Token, Knobs: l.opts.Knobs,
 	})
@@ -237,70 +249,85 @@ func (l *Lab) resolve(hostport string) string {
 	return ""
 }
 
-// install puts the charts and the system DaemonSets into the cluster and returns the environment that the chart gives
-// its controller.
-func (l *Lab) install(ctx context.Context, cfg *rest.Config) (map[string]string, error) {
+// install puts the system DaemonSets into the cluster, and the charts as releases of Helm.
+func (l *Lab) install(ctx context.Context, cfg *rest.Config) error {
 	in, err := newInstaller(cfg)
 	if err != nil {
-		return nil, err
-	}
-	crds, err := render(deploy.Charts, "charts/karpenter-crd", nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.apply(ctx, crds); err != nil {
-		return nil, err
-	}
-	values, err := l.values()
-	if err != nil {
-		return nil, err
-	}
-	all, err := render(deploy.Charts, "charts/karpenter", values)
-	if err != nil {
-		return nil, err
-	}
-	env, err := containerEnv(all)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	system, err := decode(kubelet.Manifests())
 	if err != nil {
-		return nil, fmt.Errorf("read the system manifests: %w", err)
+		return fmt.Errorf("read the system manifests: %w", err)
 	}
-	objects := system
-	for _, o := range all {
-		if !withheld(o.GetKind()) {
-			objects = append(objects, o)
+	if err := in.apply(ctx, system); err != nil {
+		return err
+	}
+	h, err := helm.New(l.state.Kubeconfig, Namespace, filepath.Join(l.state.Dir, "helm"))
+	if err != nil {
+		return err
+	}
+	values, err := l.values()
+	if err != nil {
+		return err
+	}
+	for _, r := range []struct {
+		name   string
+		values map[string]any
+	}{{"karpenter-crd", nil}, {Release, values}} {
+		c, err := helm.Load(deploy.Charts, "charts/"+r.name)
+		if err != nil {
+			return err
+		}
+		if _, err := h.Apply(ctx, r.name, c, r.values, helm.Options{SkipCRDs: true}); err != nil {
+			return fmt.Errorf("install chart %s: %w", r.name, err)
 		}
 	}
-	if err := in.apply(ctx, objects); err != nil {
-		return nil, err
-	}
-	return env, in.established(ctx, crds)
+	return in.established(ctx)
 }
 
-// startController starts the autoscaler and waits until it leads.
-func (l *Lab) startController(ctx context.Context, chart map[string]string) error {
+// startController starts the autoscaler as its Deployment says, and waits until it leads.
+func (l *Lab) startController(ctx context.Context) error {
 	running, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	l.undo = append(l.undo, wg.Wait, stop)
 	wg.Go(func() { l.ident.keep(running, l.opts.Say) })
-	if l.opts.Controller == "" {
+	if l.opts.Controller == "" && l.opts.Image == "" {
 		l.state.ControllerLog = ""
 		return nil
 	}
 	k := &keeper{
 		path: l.opts.Controller, log: l.state.ControllerLog, say: l.opts.Say,
-		env: func() ([]string, error) { return l.environment(chart) },
+		changed: make(chan struct{}, 1),
 		started: func(pid int) {
 			l.mu.Lock()
+			same := l.state.ControllerPID == pid
 			l.state.ControllerPID = pid
 			l.mu.Unlock()
+			if same { // before the first start there was none
+				return
+			}
 			if err := l.save(); err != nil {
 				l.opts.Say("cannot write %s: %v", stateFile, err)
 			}
 		},
 	}
+	if l.opts.Image != "" {
+		var err error
+		k.path = filepath.Join(l.ident.dir, "karpenter")
+		l.imageEnv, err = Image{l.opts.Image}.Unpack(k.path)
+		if err != nil {
+			return err
+		}
+	}
+	r := &rollout{api: l.ident.api, say: l.opts.Say, runs: l.runs, changed: k.changed}
+	k.wanted = func() bool { return r.wants() != nil }
+	k.env = func() ([]string, error) {
+		if err := l.ident.renew(running); err != nil { // a service account that was made anew has other tokens
+			return nil, err
+		}
+		return l.environment(r.wants())
+	}
+	wg.Go(func() { r.follow(running) })
 	wg.Go(func() { k.run(running) })
 	return l.untilLeading(ctx, k)
 }

@@ -57,6 +57,7 @@ func standIn() error {
 		return err
 	}
 	fmt.Println("cluster", os.Getenv("CLUSTER_NAME"), "endpoint", os.Getenv("CLUSTER_ENDPOINT"), "token", os.Getenv("KUBELET_BOOTSTRAP_TOKEN"))
+	fmt.Println("log level", os.Getenv("LOG_LEVEL"))
 	holder, seconds, now := fmt.Sprint(os.Getpid()), int32(15), metav1.NowMicro()
 	leases := api.CoordinationV1().Leases(os.Getenv("SYSTEM_NAMESPACE"))
 	l := &coordinationv1.Lease{
@@ -155,17 +156,17 @@ func TestLab(t *testing.T) {
 			t.Errorf("a wrong token got %s", b)
 		}
 	})
-	t.Run("the kinds are served and nothing runs that should be a process", func(t *testing.T) {
+	t.Run("the kinds are served, and the chart is there as a whole", func(t *testing.T) {
 		for path, want := range map[string]bool{
 			"/apis/karpenter.sh/v1/nodepools":                                       true,
 			"/apis/karpenter.sh/v1/nodeclaims":                                      true,
 			"/apis/karpenter.azure.com/v1beta1/aksnodeclasses":                      true,
 			"/apis/karpenter.azure.com/v1alpha2/aksnodeclasses":                     true,
 			"/apis/apps/v1/namespaces/kube-system/daemonsets/cilium":                true,
-			"/apis/apps/v1/namespaces/kube-system/deployments/karpenter":            false,
+			"/apis/apps/v1/namespaces/kube-system/deployments/karpenter":            true,
 			"/api/v1/namespaces/kube-system/serviceaccounts/" + ServiceAccount:      true,
 			"/apis/rbac.authorization.k8s.io/v1/clusterroles/karpenter":             true,
-			"/apis/policy/v1/namespaces/kube-system/poddisruptionbudgets/karpenter": false,
+			"/apis/policy/v1/namespaces/kube-system/poddisruptionbudgets/karpenter": true,
 		} {
 			_, err := l.ident.api.Discovery().RESTClient().Get().AbsPath(path).DoRaw(t.Context())
 			if (err == nil) != want {
@@ -204,6 +205,7 @@ func TestLab(t *testing.T) {
 			return err == nil && now.ControllerPID != s.ControllerPID && !gone(now.ControllerPID)
 		})
 	})
+	t.Run("the controller follows the release", func(t *testing.T) { practise(t, l) })
 	t.Run("down leaves nothing", func(t *testing.T) {
 		s := l.State()
 		l.Down()

@@ -18,9 +18,14 @@ const (
 	clientID        = "c11e4700-0000-4000-8000-000000000001"
 	kubeletClientID = "c11e4700-0000-4000-8000-000000000002"
 
+	// PersonID is the application by which a person asks the simulated Azure, with the lab's token for its secret. They may read everything.
+	PersonID = "c11e4700-0000-4000-8000-000000000003"
+
 	// Namespace and ServiceAccount are where the chart is installed, as its documentation says.
 	Namespace      = "kube-system"
 	ServiceAccount = "karpenter-sa"
+	// Release is the name of the controller's release, and of its Deployment.
+	Release = "karpenter"
 	// lease is the object that the leading controller holds.
 	lease = "karpenter-leader-election"
 	// azureAudience is whom the federated token is for (documentation "Workload identity federation").

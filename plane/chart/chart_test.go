@@ -85,6 +85,9 @@ func renderOn(t *testing.T, cluster, name, values string) ([]*unstructured.Unstr
 	}
 	var out []*unstructured.Unstructured
 	for _, file := range slices.Sorted(maps.Keys(texts)) {
+		if strings.HasSuffix(file, "NOTES.txt") {
+			continue
+		}
 		for _, doc := range strings.Split(texts[file], "\n---\n") {
 			var o map[string]any
 			if err := yaml.UnmarshalStrict([]byte(doc), &o); err != nil {
@@ -225,6 +228,8 @@ func TestSettingsBecomeEnvironment(t *testing.T) {
     nodeIdentities: [/subscriptions/s/a, /subscriptions/s/b]
   tags: {team: platform, cost: 7}
   featureGates: {spotToSpotConsolidation: true}
+  pause: [drift, provisioning]
+  disruptionMode: observe
 `))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		e := env[name]

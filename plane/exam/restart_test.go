@@ -23,6 +23,7 @@ import (
 	"github.com/karpenter-aks/karpenter/cloud/memcloud"
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
+	"github.com/karpenter-aks/karpenter/internal/meter"
 	"github.com/karpenter-aks/karpenter/internal/observe"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
@@ -94,7 +95,7 @@ func live(t *testing.T, p *plane.Plane) *alive {
 	counted := rest.CopyConfig(cfg)
 	counted.Wrap(func(below http.RoundTripper) http.RoundTripper { a.wire.below = below; return a.wire })
 	store := newStore(t, counted)
-	metrics, err := observe.NewMetrics(prometheus.NewRegistry(), "exam")
+	metrics, err := observe.NewMetrics(prometheus.NewRegistry(), meter.Options{Version: "exam"})
 	must(t, err)
 	log := funcr.New(a.wire.log, funcr.Options{})
 	c, err := control.New(control.Parts{Store: store, Market: market.New(a.cloud, market.Config{}), World: a.mirror,

@@ -1,6 +1,6 @@
 // Package story answers: does the README tell the truth?
 //
-// Its tests run the two binaries as a person would: `karpenter-lab up` without a terminal, then kubectl, then what the
+// Its tests run the programs as a person would, the controller out of its image: `karpenter-lab up` without a terminal, then kubectl, then what the
 // lab says. They look at the cluster and at what the simulated Azure holds, never at logs.
 package story
 
@@ -46,12 +46,19 @@ func buildAndRun(m *testing.M) int {
 	for name, pkg := range map[string]string{
 		"karpenter":     "github.com/karpenter-aks/karpenter/cmd/karpenter",
 		"karpenter-lab": "github.com/karpenter-aks/karpenter/plane/cmd/karpenter-lab",
+		"release":       "github.com/karpenter-aks/karpenter/release/cmd/karpenter-release",
 	} {
 		build := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg)
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", pkg, err, out)
 			return 1
 		}
+	}
+	// What is tested is what is shipped: the controller of every lab comes out of the image's layer.
+	image := exec.Command(filepath.Join(dir, "release"), "image", "--root", "../..", "--platforms", "host", "--out", filepath.Join(dir, "image"))
+	if out, err := image.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "release image: %v\n%s", err, out)
+		return 1
 	}
 	bin = dir
 	return m.Run()
@@ -76,7 +83,7 @@ func up(t *testing.T, args ...string) *lab {
 func upWith(t *testing.T, env []string, args ...string) *lab {
 	t.Helper()
 	l := &lab{t: t, dir: t.TempDir()}
-	l.cmd = exec.Command(filepath.Join(bin, "karpenter-lab"), append([]string{"up", "--dir", l.dir}, args...)...)
+	l.cmd = exec.Command(filepath.Join(bin, "karpenter-lab"), append([]string{"up", "--dir", l.dir, "--image", filepath.Join(bin, "image")}, args...)...)
 	l.cmd.Env = append(os.Environ(), env...)
 	var said bytes.Buffer
 	l.cmd.Stderr = &said

@@ -2,7 +2,10 @@ package story
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,8 +54,47 @@ func TestNodesMoveAlthoughTheControllerDies(t *testing.T) {
 		t.Errorf("%d cores for two pods, %d for twelve", after, before)
 	}
 	l.resourcesBelongToNodes()
+	l.explained()
 	l.do("kubectl", "delete", "deployment", "inflate")
 	l.until("nothing is left", 6*time.Minute, l.nothingLeft)
+}
+
+// explained asks of every kind of object why it is as it is: the answer about the living cluster is that about its dump, and names a reason.
+func (l *lab) explained() {
+	l.t.Helper()
+	dump := filepath.Join(l.t.TempDir(), "dump.yaml")
+	text := l.do("kubectl", "get", "nodes,pods,namespaces,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb,pv,pvc,storageclasses,csinodes,volumeattachments", "-A", "-o", "yaml")
+	if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	claim := l.claims()[0]
+	at := time.Now().UTC().Format(time.RFC3339)
+	for _, q := range [][]string{{"node", claim.Status.NodeName, "  stays "}, {"nodeclaim", claim.Name, "  stays "}, {"nodepool", "general-purpose", "  stay "},
+		{"aksnodeclass", claim.Spec.NodeClassRef.Name, " is ready"}} {
+		if names := strings.Fields(l.karpenter("__complete", "explain", q[0], "")); !slices.Contains(names, q[1]) {
+			l.t.Errorf("a shell is offered %v, and not %s %s", names, q[0], q[1])
+		}
+		ask := []string{"explain", q[0], q[1], "--at", at}
+		live, _, _ := strings.Cut(l.karpenter(ask...), "as of ")
+		dumped, _, _ := strings.Cut(l.karpenter(append(ask, "-f", dump)...), "as of ")
+		if live != dumped || !strings.Contains(live, q[2]) {
+			l.t.Errorf("%s %s: the cluster says:\n%s\nits dump says:\n%s\nwant%s", q[0], q[1], live, dumped, q[2])
+		}
+	}
+}
+
+// karpenter runs `karpenter args…` against this lab and returns what it printed; it must succeed.
+func (l *lab) karpenter(args ...string) string {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), filepath.Join(bin, "karpenter"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.kubeconfig)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		l.t.Fatalf("karpenter %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return string(out)
 }
 
 // atRest holds when nothing leaves, and no claim says that it is about to.

@@ -18,6 +18,7 @@ import (
 // TestFirstTenMinutes is the README's story with the README's manifests.
 func TestFirstTenMinutes(t *testing.T) {
 	l := up(t, "--boot-time", "0s")
+	watch := l.watched()
 	l.apply("general-purpose.yaml")
 	l.apply("inflate.yaml")
 	if n := len(l.nodes()); n != 0 {
@@ -65,6 +66,7 @@ func TestFirstTenMinutes(t *testing.T) {
 
 	l.do("kubectl", "delete", "deployment", "inflate")
 	l.until("every node, VM, NIC and disk is gone", 3*time.Minute, l.nothingLeft)
+	watch.hasWhatIsAskedFor()
 	l.olderManifests()
 }
 

@@ -106,8 +106,9 @@ func (l *lab) remove(objects ...client.Object) {
 func (l *lab) land(d time.Duration, play func(), list ...workload) {
 	l.t.Helper()
 	began := time.Now()
-	for ; ; time.Sleep(100 * time.Millisecond) {
+	for {
 		play()
+		look := time.Now()
 		done := true
 		for _, w := range list {
 			done = done && runningOf(l.podsOf(w), w.pods)
@@ -119,8 +120,12 @@ func (l *lab) land(d time.Duration, play func(), list ...workload) {
 		if time.Since(began) > d {
 			l.t.Fatalf("after %v not all pods run:\n%s", d, l.leftOver(list))
 		}
+		time.Sleep(max(100*time.Millisecond, restAfter*time.Since(look)))
 	}
 }
+
+// restAfter bounds what looking costs: of thousands of pods every look is megabytes, and the API server has others to serve.
+const restAfter = 10
 
 func (l *lab) leftOver(list []workload) string {
 	said := map[string]string{}

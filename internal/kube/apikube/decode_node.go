@@ -23,7 +23,11 @@ func decodeNode(n *corev1.Node) model.Node {
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			out.Ready, out.ReadySince = model.Status(c.Status), when(&c.LastTransitionTime)
+			out.Ready, out.ReadySince, out.ReadyReason = model.Status(c.Status), when(&c.LastTransitionTime), c.Reason
+		}
+		if typ := string(c.Type); model.KeptOfNode(typ) {
+			out.Conditions = append(out.Conditions, model.Condition{Type: typ, Status: model.Status(c.Status), Reason: c.Reason, Message: c.Message,
+				Since: when(&c.LastTransitionTime)})
 		}
 	}
 	return out

@@ -37,6 +37,7 @@ func decodePod(p *corev1.Pod) model.Pod {
 func decodeShape(p *corev1.Pod) model.Pod {
 	out := decodePodSpec(&p.Spec)
 	out.Requests = podRequests(p)
+	out.Limits = podLimits(p)
 	out.Namespace, out.Labels = p.Namespace, p.Labels
 	constrain(&out, &p.Spec)
 	out.Labels = nil
@@ -49,6 +50,7 @@ func identify(out *model.Pod, p *corev1.Pod) {
 	out.Node = p.Spec.NodeName
 	out.Created, out.Started = when(&p.CreationTimestamp), when(p.Status.StartTime)
 	out.VolumeClaims = volumeClaims(p.Name, &p.Spec)
+	out.Phase = phase(p.Status.Phase)
 	out.Terminal = p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	out.Nominated = p.Status.NominatedNodeName
 	out.DoNotDisrupt = p.Annotations[model.AnnotationDoNotDisrupt]
@@ -113,6 +115,31 @@ func podRequests(p *corev1.Pod) model.Resources {
 	}))
 	out.Pods = 1
 	return out
+}
+
+// podLimits adds up what containers may use, as kubectl describe node does.
+func podLimits(p *corev1.Pod) *model.Limits {
+	sum := asked(resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{}))
+	if sum.CPU == 0 && sum.Memory == 0 {
+		return nil
+	}
+	return &model.Limits{CPU: sum.CPU, Memory: sum.Memory}
+}
+
+func phase(p corev1.PodPhase) model.Phase {
+	switch p {
+	case "":
+		return 0
+	case corev1.PodPending:
+		return model.PodPending
+	case corev1.PodRunning:
+		return model.PodRunning
+	case corev1.PodSucceeded:
+		return model.PodSucceeded
+	case corev1.PodFailed:
+		return model.PodFailed
+	}
+	return model.PodUnknown
 }
 
 // affinity reads the OR-ed terms of the required node affinity. Fields (matchFields) are not in them: see needs.

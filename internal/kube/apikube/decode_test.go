@@ -204,7 +204,7 @@ status:
 	same(t, "pod", got, model.Pod{
 		Namespace: "ns", Name: "p", UID: "u-1", Labels: map[string]string{"app": "web", "pod-template-generation": "3"},
 		Created: noon, Started: noon.Add(5 * time.Second), DeletedAt: noon.Add(90 * time.Second), GraceSeconds: 30,
-		Node: "n1", Unschedulable: true, Nominated: "m", Gated: true, Terminal: true, PodReady: true,
+		Node: "n1", Unschedulable: true, Nominated: "m", Gated: true, Terminal: true, PodReady: true, Phase: model.PodFailed,
 		Requests: model.Resources{CPU: 2, Pods: 1}, NodeSelector: map[string]string{"disk": "ssd"},
 		Affinity: []model.Term{
 			{{Key: "zone", Op: model.In, Values: []string{"a", "b"}}, {Key: "old", Op: model.DoesNotExist}},
@@ -272,7 +272,10 @@ status:
   capacity: {cpu: "2", memory: 8000001, pods: "110", nvidia.com/gpu: "0"}
   allocatable: {cpu: 1900m, memory: 7Gi, pods: "110"}
   nodeInfo: {kubeletVersion: v1.37.1}
-  conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-05-01T12:00:00Z"}]
+  conditions:
+  - {type: Ready, status: "False", lastTransitionTime: "2026-05-01T12:00:00Z"}
+  - {type: MemoryPressure, status: "False", lastTransitionTime: "2026-05-01T12:00:00Z"}
+  - {type: PreemptionScheduled, status: "True", lastTransitionTime: "2026-05-01T12:00:00Z", reason: SpotEvictionIncoming, message: soon}
 `))
 	same(t, "node", got, model.Node{
 		Name: "n1", UID: "u", ProviderID: "azure:///x", Created: noon, Labels: map[string]string{"a": "b"},
@@ -281,6 +284,7 @@ status:
 		Capacity:    model.Resources{CPU: 2000, Memory: 8000001, Pods: 110},
 		Allocatable: model.Resources{CPU: 1900, Memory: 7 << 30, Pods: 110},
 		Ready:       model.False, ReadySince: noon, KubeletVersion: "v1.37.1",
+		Conditions: []model.Condition{{Type: model.PreemptionScheduled, Status: model.True, Since: noon, Reason: "SpotEvictionIncoming", Message: "soon"}},
 	})
 	if got := decodeNode(&corev1.Node{}).Ready; got != model.Unknown {
 		t.Errorf("a node that says nothing is %s, want Unknown", got)

@@ -118,7 +118,7 @@ func (a *announcer) announce(e kube.Event, now time.Time) {
 	if len(a.said) >= eventMemory {
 		maps.DeleteFunc(a.said, func(_ string, until time.Time) bool { return !now.Before(until) })
 	}
-	if len(a.said) >= eventMemory {
+	if len(a.said) >= eventMemory || e.Minor && len(a.queue) > eventQueue/4 {
 		return
 	}
 	select {

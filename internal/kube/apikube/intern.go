@@ -97,6 +97,7 @@ func (k *keyWriter) shape(p *corev1.Pod) {
 	k.flag(s.Resources != nil)
 	if s.Resources != nil {
 		k.resources(s.Resources.Requests)
+		k.resources(s.Resources.Limits)
 	}
 	k.status(&p.Status)
 	k.neighbours(p)
@@ -110,6 +111,7 @@ func (k *keyWriter) containers(list []corev1.Container) {
 		k.text(c.Name) // statuses are found by it
 		k.flag(c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways)
 		k.resources(c.Resources.Requests)
+		k.resources(c.Resources.Limits)
 		for _, p := range c.Ports {
 			if p.HostPort > 0 {
 				k.text(p.HostIP)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 	"github.com/karpenter-aks/karpenter/internal/world"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -76,9 +77,8 @@ func TestUnreadableValuesAreNamedWithTheirPath(t *testing.T) {
 // FuzzNothingIsLostInSilence reads quantities and durations of any text: what the typed decoder takes in bounded time is taken, and
 // everything else is named.
 func FuzzNothingIsLostInSilence(f *testing.F) {
-	for _, s := range []string{"1", "1e3", "1E", "1e999999", "0.5Gi", "1e-99999999", "9999999h", "Never", "1h0m0s", "١", "1e+", "--1", ""} {
-		f.Add(s)
-	}
+	seeds := []string{"1", "1e3", "1E", "1e999999", "0.5Gi", "1e-99999999", "9999999h", "Never", "1h0m0s", "١", "1e+", "--1", ""}
+	mutated.Add(f, 1000, seeds...)
 	f.Fuzz(func(t *testing.T, value string) {
 		text := fmt.Sprintf(`{"metadata":{"name":"x"},"spec":{"limits":{"cpu":%q},"template":{"spec":{"expireAfter":%[1]q}}}}`, value)
 		var p karpv1.NodePool

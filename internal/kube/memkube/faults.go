@@ -71,6 +71,13 @@ func (s *Store) fault(op Op, n int, f fault) {
 	}
 }
 
+// NoFaults forgets the faults that are still to come.
+func (s *Store) NoFaults() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.faults)
+}
+
 // CutWatch ends every running Follow with Unavailable; what it had not told is lost.
 func (s *Store) CutWatch() {
 	s.mu.Lock()

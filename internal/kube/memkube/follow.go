@@ -28,6 +28,7 @@ func (f *follower) nudge() {
 
 // tell queues a change for every follower. Callers hold mu.
 func (s *Store) tell(c model.Change) {
+	s.version++
 	for f := range s.followers {
 		if len(f.queue) >= FollowLimit {
 			f.cut = kube.Errorf(kube.Unavailable, "follow: %d changes behind", FollowLimit)

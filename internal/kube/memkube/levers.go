@@ -126,6 +126,25 @@ func (s *Store) DeleteClass(ref model.ClassRef) {
 	}
 }
 
+// Delete asks for the claim or the node to go, as a person or another controller would: no fault is met. Only the name is read.
+// It panics on other kinds: they have levers of their own.
+func (s *Store) Delete(o model.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch o := o.(type) {
+	case model.Claim:
+		if c, ok := s.claims[o.Name]; ok {
+			s.deleteClaim(c)
+		}
+	case model.Node:
+		if n, ok := s.nodes[o.Name]; ok {
+			s.deleteNode(n)
+		}
+	default:
+		panic(fmt.Sprintf("memkube: Delete takes no %T", o))
+	}
+}
+
 // DeletePod deletes the pod, as a person would: with its own grace, asking no budget.
 func (s *Store) DeletePod(key model.PodKey) {
 	s.mu.Lock()
@@ -234,6 +253,13 @@ func (s *Store) Objects() model.World {
 		Overlays: values(s.overlays), Buffers: values(s.buffers), Templates: values(s.templates),
 		Namespaces: values(s.namespaces),
 	}
+}
+
+// Version grows with every change of an object.
+func (s *Store) Version() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
 }
 
 func values[T any](m map[string]T) []T {

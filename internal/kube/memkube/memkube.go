@@ -48,6 +48,7 @@ type Store struct {
 
 	followers map[*follower]bool
 	lastUID   int
+	version   uint64 // how many changes there were
 
 	faults map[Op][]fault
 	calls  map[Op]int // how often each was called

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/outage"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -30,8 +31,8 @@ func Leavers(w *model.World) map[string]bool {
 
 // Waiting lists the pods that need a place: those that wait for a node we could buy, those that will (see siblings), and
 // those whose node is leaving. The latter are left out while nothing may move them (do-not-disrupt, or a disruption budget
-// that allows nobody to go): a machine bought for them would stand empty, be removed, and be bought again. The world has an
-// index. O(unbound pods + pods of leaving nodes).
+// that allows nobody to go): a machine bought for them would stand empty, be removed, and be bought again. Where the cloud takes
+// the machine away, all of its pods go whatever protects them. The world has an index. O(unbound pods + pods of leaving nodes).
 func Waiting(w *model.World) []*model.Pod {
 	leaving := Leavers(w)
 	var stuck map[model.PodKey]bool
@@ -46,9 +47,11 @@ func Waiting(w *model.World) []*model.Pod {
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(leaving)) {
+		n := w.Index.Node(node)
+		anyway := n != nil && outage.Interrupted(n)
 		for _, p := range w.Index.On(node).Pods {
 			if leaving[node] && p.Reschedulable() &&
-				(p.Deleting() || p.DoNotDisrupt != "true" && !stuck[p.Key()]) {
+				(anyway || p.Deleting() || p.DoNotDisrupt != "true" && !stuck[p.Key()]) {
 				out = append(out, p)
 			}
 		}

@@ -21,6 +21,8 @@ type Class struct {
 	Kept bool
 	// Cut is set when the limit on work was reached before all pods of the class had been asked.
 	Cut bool
+	// Anew has its pods go to machines that are bought, whatever there is; the asker sets it.
+	Anew bool
 }
 
 // Group is pods that packing takes for one kind: those of a class that machines are bought for in one cell, or a bundle.

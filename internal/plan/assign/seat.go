@@ -165,16 +165,17 @@ func (d *Seating) seatEach(g *Class, opts []seatOption) {
 				best, slot = i, s
 			}
 		}
-		if best < 0 {
-			if !reset || !g.HostSpread() {
-				return
-			}
-			// Where the least count rose, machines that were full may take more.
+		if slot < 0 && reset && g.HostSpread() {
+			// Where the least count rose, machines that were full may take more, and nothing is bought before
+			// they have.
 			for i := range opts {
 				opts[i].at = 0
 			}
 			reset = false
 			continue
+		}
+		if best < 0 {
+			return
 		}
 		o := &opts[best]
 		n := 1
@@ -259,7 +260,7 @@ func (d *desk) candidate(g *Class, o *seatOption) (int32, bool) {
 	if !d.Toil(1) {
 		return -1, false
 	}
-	for ; o.at < len(d.Existing); o.at++ {
+	for ; o.at < len(d.Existing) && !g.Anew; o.at++ {
 		if o.at = d.Rooms.Next(o.at, g.Lean); o.at < 0 {
 			o.at = len(d.Existing)
 			break

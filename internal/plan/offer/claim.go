@@ -46,6 +46,17 @@ func ClaimName(p answer.NewClaim, ordinal, attempt int) string {
 	return name
 }
 
+// FreeName is the claim's name of the first attempt that is not taken, and takes it. Names repeat at most once for each that is
+// taken, so that the loop ends.
+func FreeName(p answer.NewClaim, ordinal int, taken map[string]bool) string {
+	name := ClaimName(p, ordinal, 0)
+	for attempt := 1; taken[name] && attempt <= len(taken); attempt++ {
+		name = ClaimName(p, ordinal, attempt)
+	}
+	taken[name] = true
+	return name
+}
+
 // Claim builds the claim to create for a new claim from pool and class. It carries everything that a restart needs: what
 // may be launched, which labels and taints the node will have, and the pods it is for.
 func Claim(p answer.NewClaim, pool model.Pool, class model.Class, name string) model.Claim {

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
 // FuzzPods reads any list of planned pods, writes it and reads it again: it stays as long as it has room, and it is short enough
 // for an annotation. What is no namespace/name is left out, and nothing else.
 func FuzzPods(f *testing.F) {
-	for _, s := range []string{"", "d/a", "d/a,d/b", "d/a,,x", "/", "a/b/c",
+	seeds := []string{"", "d/a", "d/a,d/b", "d/a,,x", "/", "a/b/c",
 		strings.Repeat("d/a,", 20000),
-		" d/a , d/b"} {
-		f.Add(s)
-	}
+		" d/a , d/b"}
+	mutated.Add(f, 500, seeds...)
 	f.Fuzz(func(t *testing.T, text string) {
 		read := func(s string) []model.PodKey {
 			return Pods(model.Claim{Annotations: map[string]string{Annotation: s}})

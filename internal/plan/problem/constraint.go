@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 	"github.com/karpenter-aks/karpenter/internal/require"
 	"github.com/karpenter-aks/karpenter/model"
@@ -220,6 +221,32 @@ func (d *Problem) AllowedOf(s *NodePool, f *NodeConstraint) *Allowed {
 		s.Setup += 1 + len(f.Terms)
 	}
 	return f.Allowed[s.ID]
+}
+
+// AtLeast is the constraint with only those machines on sale that have so much room beside daemons.
+func (d *Problem) AtLeast(f *NodeConstraint, room vec.Vec) *NodeConstraint {
+	large := *f
+	large.Allowed = make([]*Allowed, len(d.Pools))
+	for _, s := range d.Pools {
+		l := *d.AllowedOf(s, f)
+		l.OK = s.holding(l.OK, room)
+		l.All = slices.Clone(l.All)
+		for i := range l.All {
+			l.All[i].OK = s.holding(l.All[i].OK, room)
+		}
+		large.Allowed[s.ID] = &l
+	}
+	return &large
+}
+
+func (s *NodePool) holding(list bitset.Set, room vec.Vec) bitset.Set {
+	out := bitset.New(len(s.Offerings.Items))
+	list.Each(func(i int) {
+		if s.Room[i].Covers(room) {
+			out.Add(i)
+		}
+	})
+	return out
 }
 
 // Wish narrows a constraint to machines that have what is wished for; nil when none of its alternatives can.

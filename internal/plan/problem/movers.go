@@ -16,13 +16,7 @@ type mover struct {
 
 // movers lists them and takes their room. Pods of nodes that are leaving already wait, and ask for their place themselves. The world has an index.
 func movers(w *model.World, slots []*ExistingNode, names dims) []mover {
-	marked := map[string]bool{}
-	leaving := alike.Leavers(w)
-	for i := range w.Nodes {
-		if n := &w.Nodes[i]; n.HasTaint(model.TaintDisrupted) && !leaving[n.Name] {
-			marked[n.Name] = true
-		}
-	}
+	marked := Marked(w)
 	if len(marked) == 0 {
 		return nil
 	}
@@ -39,4 +33,21 @@ func movers(w *model.World, slots []*ExistingNode, names dims) []mover {
 		}
 	}
 	return out
+}
+
+// Marked names the nodes that are chosen to leave but do not yet, once for the same nodes and
+// claims. Nobody may change it.
+func Marked(w *model.World) map[string]bool {
+	type key struct{}
+	return w.Index.Memo(key{}, func() any {
+		marked := map[string]bool{}
+		leaving := alike.Leavers(w)
+		for i := range w.Nodes {
+			n := &w.Nodes[i]
+			if n.HasTaint(model.TaintDisrupted) && !leaving[n.Name] {
+				marked[n.Name] = true
+			}
+		}
+		return marked
+	}).(map[string]bool)
 }

@@ -112,6 +112,9 @@ func closed(w model.World, p model.Pool, sh *offerings.Index) answer.Refusal {
 		r.Why, r.Detail = model.WhyStaticPool, "the pool has a fixed number of replicas"
 	case p.Deleting:
 		r.Why, r.Detail = model.WhyPoolDeleting, "the pool is being deleted"
+	case w.PauseOf(&p).Provisioning:
+		r.Why, r.Detail = model.WhyPaused, "provisioning is paused, by the annotation "+
+			model.AnnotationPause+" of the pool or for all pools"
 	case !p.Ready():
 		r.Why, r.Detail = model.WhyPoolNotReady, "the pool is not ready"+conditionText(p.Conditions)
 	case class < 0:

@@ -86,7 +86,8 @@ func (d *Ties) Allows(g *Class, doms []int32, fresh bool) bool {
 		if d.busy(&x.Owners, &x.HeldOwners, dom) {
 			return false
 		}
-		if lim, ok := x.lim[dom]; ok && !d.Keeping && x.Matched.At(dom)+1 > lim {
+		lim, ok := x.lim[dom]
+		if ok && !d.Keeping && x.Matched.At(dom)+1 > lim && !g.asTight(x) {
 			return false
 		}
 	}
@@ -98,6 +99,14 @@ func (d *Ties) Allows(g *Class, doms []int32, fresh bool) bool {
 		}
 	}
 	return d.joins(g, doms, fresh) && g.Near.Met(doms, fresh)
+}
+
+// asTight reports whether the class itself asks for as little skew by the term as anybody: then the
+// counts that it accepts now nobody minds, however low they were when others were placed.
+func (g *Class) asTight(x *Term) bool {
+	return slices.ContainsFunc(g.Spread, func(r SpreadRule) bool {
+		return r.Term == x && r.Skew <= x.tight
+	})
 }
 
 // joins reports whether all that use volumes with the class that are yet to be made are in these domains, or nowhere yet. Such a volume is made for the first

@@ -200,6 +200,9 @@ func (d *builder) own(g *Class) {
 		)
 		x.Elig, x.used = e, true
 		r := SpreadRule{Term: x, Skew: c.MaxSkew, Min: c.MinDomains}
+		if x.tight == 0 || r.Skew < x.tight {
+			x.tight = r.Skew
+		}
 		if x.Key == Host && !d.Crowded(p, c) {
 			r.crew = d.Counted(p, c)
 		}

@@ -64,6 +64,16 @@ func (u *Journal) Add(t *Counter, dom, n int32) {
 	}
 }
 
+// ForgetHosts drops what was counted on single machines from the spot on: there are none. The sums of
+// the counters keep it. O(what is noted).
+func (u *Journal) ForgetHosts(from int32) {
+	for _, c := range u.counts {
+		if c.t.host && c.dom >= from {
+			delete(c.t.N, c.dom)
+		}
+	}
+}
+
 func (u *Journal) lim(x *Term, dom int32) {
 	if u != nil && !u.Light {
 		old, had := x.lim[dom]

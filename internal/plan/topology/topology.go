@@ -28,6 +28,7 @@ const (
 type Counter struct {
 	N     map[int32]int32
 	Total int64 // pods counted, on machines without a known domain too
+	host  bool  // the domains are single machines
 }
 
 // At is how many are counted in a domain.
@@ -67,6 +68,8 @@ type Term struct {
 	going int
 	// lim remembers, per domain, the most picked pods that a pod placed in this decision can live with.
 	lim map[int32]int32
+	// tight is the least skew that any class to place asks for by the term; 0 when none does.
+	tight int32
 	// used is set when a pod to place is picked or owns the term.
 	used bool
 	Near bool // counts for affinity
@@ -176,6 +179,7 @@ func (t *topology) Intern(key int, pickers []alike.PodSelector, extra string) *T
 		return x
 	}
 	x = &Term{id: len(t.Terms), Key: key, pickers: pickers}
+	x.Matched.host, x.Maybe.host, x.Owners.host = key == Host, key == Host, key == Host
 	t.byText[string(b)] = x
 	t.Terms = append(t.Terms, x)
 	if sel := pickers[0].Sel; sel == nil {

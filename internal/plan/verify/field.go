@@ -81,7 +81,8 @@ func (p *proof) field(k fieldKey) *field {
 func without(list, base, less []int32) []int32 {
 	return slices.DeleteFunc(list, func(dom int32) bool {
 		_, found := slices.BinarySearch(base, dom)
-		return found && !slices.Contains(less, dom)
+		_, gone := slices.BinarySearch(less, dom)
+		return found && !gone
 	})
 }
 
@@ -140,8 +141,12 @@ func (l *lowest) settle(x *topology.Term) {
 			l.at++
 		}
 	}
-	for _, dom := range l.base {
-		if !slices.Contains(l.less, dom) {
+	less := l.less
+	for _, dom := range l.base { // both are sorted
+		for len(less) > 0 && less[0] < dom {
+			less = less[1:]
+		}
+		if len(less) == 0 || less[0] != dom {
 			see(dom)
 		}
 	}

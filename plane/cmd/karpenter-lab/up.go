@@ -29,6 +29,7 @@ type upFlags struct {
 	seed       uint64
 	gates      map[string]string
 	controller string
+	image      string
 	knobs      string
 	location   string
 	port       int
@@ -58,6 +59,7 @@ empty; what an earlier lab left in the directory is removed.`,
 	fs.Uint64Var(&f.seed, "seed", 1, "what the differences between machines are drawn from")
 	fs.StringToStringVar(&f.gates, "feature-gates", nil, "features of the autoscaler to switch on or off, as in the chart's values: nominatedNodes=false")
 	fs.StringVar(&f.controller, "controller", "", `program of the autoscaler; "none" runs none (default: karpenter, beside this program)`)
+	fs.StringVar(&f.image, "image", "", "directory with the autoscaler's image as an OCI layout, which is run instead of a program (make image)")
 	fs.StringVar(&f.knobs, "knobs", "", "YAML file with what the simulated Azure lacks, refuses and delays; see \"knobs show\"")
 	fs.StringVar(&f.location, "location", "westus3", "region of the cluster")
 	fs.IntVar(&f.port, "port", 0, "port of the API server on 127.0.0.1 (default: any free one)")
@@ -93,7 +95,11 @@ func (f upFlags) options(dir string) (assemble.Options, error) {
 			errs = append(errs, fmt.Errorf("--knobs: %w", err))
 		}
 	}
-	if f.controller != noController {
+	if f.image != "" && f.controller != "" {
+		errs = append(errs, errors.New("--image and --controller: say which of them runs"))
+	}
+	o.Image = f.image
+	if f.image == "" && f.controller != noController {
 		path, err := findController(f.controller)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--controller: %w", err))

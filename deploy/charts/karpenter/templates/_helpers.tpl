@@ -80,6 +80,7 @@ annotations:
   "LOG_OUTPUT_PATHS" (join "," .Values.logOutputPaths)
   "LOG_ERROR_OUTPUT_PATHS" (join "," .Values.logErrorOutputPaths)
   "METRICS_PORT" (toString .Values.controller.metrics.port)
+  "METRICS_PROFILE" .Values.controller.metrics.profile
   "METRICS_SECURE" (ternary "true" "" .Values.controller.metrics.secure)
   "METRICS_CERT_PATH" (ternary "/var/run/karpenter/metrics-cert" "" (and .Values.controller.metrics.secure (ne .Values.controller.metrics.certSecretName "")))
   "HEALTH_PROBE_PORT" (toString .Values.controller.healthProbe.port)
@@ -92,6 +93,8 @@ annotations:
   "ADDITIONAL_TAGS" (join "," $tags)
   "PREFERENCE_POLICY" $s.preferencePolicy
   "MIN_VALUES_POLICY" $s.minValuesPolicy
+  "PAUSE" (join "," $s.pause)
+  "DISRUPTION_MODE" $s.disruptionMode
   "IGNORE_DRA_REQUESTS" (toString $s.ignoreDRARequests)
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" (ternary "true" "" $s.disableClusterStateObservability)
   "FEATURE_GATES" (join "," $gates)

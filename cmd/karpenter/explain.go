@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/karpenter-aks/karpenter/internal/config"
+	"github.com/karpenter-aks/karpenter/internal/simulate"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+func explainCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "explain", Short: "Say why something is as it is",
+		Long: `Say why something is as it is, by the same deciders that run in the cluster. Without -f the cluster is asked that kubectl would ask; that takes
+the right to read, and changes nothing.`,
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	for _, k := range []explained{
+		{kind: "pod", resource: "pods", short: "Say where a pod runs or would go, or which constraint of which pool refuses it", name: "NAMESPACE/NAME", tell: explainPod},
+		{kind: "node", resource: "nodes", short: "Say what a node was bought for, and why it stays or leaves",
+			tell: judged((simulate.Answer).ExplainNode)},
+		{kind: "nodeclaim", resource: "nodeclaims", short: "Say what a NodeClaim waits for, was bought for, and why it stays or leaves",
+			tell: judged((simulate.Answer).ExplainClaim)},
+		{kind: "nodepool", resource: "nodepools", short: "Say what a NodePool holds and may buy, what its budgets leave, and what keeps its nodes",
+			tell: judged((simulate.Answer).ExplainPool)},
+		{kind: "aksnodeclass", resource: "aksnodeclasses", short: "Say whether machines can be built by a class, and who uses it",
+			tell: func(a simulate.Answer, name string, _ map[string]bool) (string, bool, error) {
+				text, ok := a.ExplainClass(name)
+				return text, ok, nil
+			}},
+	} {
+		cmd.AddCommand(k.command())
+	}
+	return cmd
+}
+
+// explained is a kind of object that can be explained.
+type explained struct {
+	kind, resource, short string
+	name                  string // how it is named; "" = NAME
+	// tell explains the object; ok is false when there is none.
+	tell func(a simulate.Answer, name string, gates map[string]bool) (text string, ok bool, err error)
+}
+
+func (k explained) command() *cobra.Command {
+	var f simulateFlags
+	var files []string
+	var gates string
+	name := k.name
+	if name == "" {
+		name = "NAME"
+	}
+	cmd := &cobra.Command{
+		Use:     k.kind + " " + name + " [-f FILE]",
+		Short:   k.short,
+		Example: fmt.Sprintf("  karpenter explain %s %s\n  karpenter explain %s %s -f dump.yaml", k.kind, strings.ToLower(name), k.kind, strings.ToLower(name)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one %s, as %s", k.kind, name)
+			}
+			open, err := config.Gates(gates)
+			if err != nil {
+				return fmt.Errorf("--feature-gates %w", err)
+			}
+			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), files)
+			if err != nil {
+				return err
+			}
+			text, ok, err := k.tell(a, args[0], open)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return fmt.Errorf("there is no %s %s in the input", k.kind, args[0])
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	cmd.ValidArgsFunction = k.names(&f, &files)
+	f.register(cmd)
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a dump or a scenario instead of a cluster; may be given more than once")
+	cmd.Flags().StringVar(&gates, "feature-gates", "", "the controller's feature gates, such as SpotToSpotConsolidation=true,NodeRepair=true")
+	return cmd
+}
+
+// judged asks what would be decided about nodes, and explains one object by it.
+func judged(tell func(simulate.Answer, string, simulate.Disruption) (string, bool)) func(simulate.Answer, string, map[string]bool) (string, bool, error) {
+	return func(a simulate.Answer, name string, gates map[string]bool) (string, bool, error) {
+		d, err := a.Disrupt(gates)
+		if err != nil {
+			return "", false, err
+		}
+		text, ok := tell(a, name, d)
+		return text, ok, nil
+	}
+}
+
+func explainPod(a simulate.Answer, arg string, _ map[string]bool) (string, bool, error) {
+	ns, name, ok := strings.Cut(arg, "/")
+	if !ok {
+		ns, name = "default", arg
+	}
+	text, ok := a.Explain(model.PodKey{Namespace: ns, Name: name})
+	if !ok {
+		return "", false, fmt.Errorf("there is no pod %s/%s in the input%s", ns, name, a.Namesakes(name))
+	}
+	return text, true, nil
+}

@@ -1,0 +1,41 @@
+{{/* What values of today's chart ask for that this one does without, one hint a line. */}}
+{{- define "karpenter.hints" -}}
+{{- $out := list -}}
+{{- if .Values.webhook }}
+{{- $out = append $out "webhook: there is none; the API server validates by the rules in the CRDs. Remove the key." }}
+{{- end -}}
+{{- if .Values.settings.clusterCABundle }}
+{{- $out = append $out "settings.clusterCABundle: not read; the CA is that of the controller's own connection. Remove the key." }}
+{{- end -}}
+{{- $words := dict
+  "KUBELET_BOOTSTRAP_TOKEN" "not read; every machine gets a short-lived token of its own. Remove it, and delete the token's Secret."
+  "USE_SIG" "not read; images come from the community galleries."
+  "SIG_ACCESS_TOKEN_SERVER_URL" "not read; images come from the community galleries."
+  "SIG_SUBSCRIPTION_ID" "not read; images come from the community galleries."
+  "NODEBOOTSTRAPPING_SERVER_URL" "not read; the controller writes the bootstrap data itself."
+  "MANAGE_EXISTING_AKS_MACHINES" "not read; machines of an agent pool are not looked after."
+  "AKS_MACHINES_POOL_NAME" "not read; machines of an agent pool are not looked after."
+  "DISABLE_LEADER_ELECTION" "with more than one replica two controllers would buy machines: remove it."
+-}}
+{{- range .Values.controller.env }}
+{{- if hasKey $words .name }}
+{{- $unset := or (not .value) (eq (toString .value) "false") -}}
+{{- if not $unset }}
+{{- $out = append $out (printf "controller.env %s: %s" .name (get $words .name)) }}
+{{- end }}
+{{- end }}
+{{- if and (eq .name "PROVISION_MODE") (eq (toString .value) "bootstrappingclient") }}
+{{- $out = append $out "controller.env PROVISION_MODE: bootstrappingclient is not there; the controller writes the bootstrap data itself, as with aksscriptless." }}
+{{- end }}
+{{- end }}
+{{- join "\n" $out -}}
+{{- end -}}
+
+{{/* Values with which today's nodes would be lost sight of: nothing is installed. */}}
+{{- define "karpenter.refuse" -}}
+{{- range .Values.controller.env }}
+{{- if and (eq .name "PROVISION_MODE") (hasPrefix "aksmachineapi" (toString .value)) }}
+{{- fail (printf "controller.env PROVISION_MODE=%s: nodes are bought as machines of an AKS agent pool there, and this controller buys virtual machines: it would not know those nodes as its own. Let today's controller replace them first (set PROVISION_MODE=aksscriptless there and drain them), then remove PROVISION_MODE and install this one" .value) }}
+{{- end }}
+{{- end }}
+{{- end -}}

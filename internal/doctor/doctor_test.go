@@ -1,0 +1,128 @@
+package doctor
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what comes out into the scenarios")
+
+func healthy(t *testing.T) Facts {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/healthy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f Facts
+	read(t, string(raw), &f)
+	return f
+}
+
+func read(t *testing.T, text string, into *Facts) {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+}
+
+func TestNothingIsWrongWhereAllIsWell(t *testing.T) {
+	all := Examine(healthy(t))
+	seen := map[string]bool{}
+	for _, f := range all {
+		seen[f.Check] = true
+		if f.Level != OK {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, c := range checks() {
+		if !seen[c.name] {
+			t.Errorf("check %s says nothing", c.name)
+		}
+	}
+	if Code(all) != 0 {
+		t.Errorf("exit code %d", Code(all))
+	}
+}
+
+// A scenario is facts that differ from the healthy ones: a list in it replaces the healthy one. Below four dashes stand the exit code and the
+// findings that the healthy cluster does not have.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) < 25 {
+		t.Fatalf("%d scenarios, %v", len(files), err)
+	}
+	well := Examine(healthy(t))
+	named := map[string]bool{}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, want, _ := strings.Cut(string(raw), "\n----\n")
+			facts := healthy(t)
+			read(t, in[strings.Index(in, "{"):], &facts)
+			all := Examine(facts)
+			if again := Examine(facts); !slices.Equal(all, again) {
+				t.Error("the same facts give other findings")
+			}
+			var news []Finding
+			for _, f := range all {
+				if !slices.Contains(well, f) {
+					news = append(news, f)
+				}
+				if f.Level == Stop {
+					named[f.Check] = true
+				}
+			}
+			got := "exit code " + string(rune('0'+Code(all))) + "\n" + Text(news)
+			if *rewrite {
+				if err := os.WriteFile(name, []byte(in+"\n----\n"+got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
+	}
+	for _, c := range checks() { // every check can stop somebody, but that of the prices
+		if !named[c.name] && c.name != "prices" {
+			t.Errorf("no scenario in which check %s stops anything", c.name)
+		}
+	}
+}
+
+func TestGrants(t *testing.T) {
+	grants := []Grant{
+		{Scope: "/subscriptions/s/resourceGroups/MC",
+			Actions: []string{"Microsoft.Compute/*/write"}},
+		{Scope: "/subscriptions/s", Actions: []string{"*/read"},
+			NotActions: []string{"Microsoft.Secret/*"}},
+	}
+	for _, c := range []struct {
+		action, scope string
+		want          bool
+	}{
+		{"microsoft.compute/disks/write", "/subscriptions/S/resourcegroups/mc", true},
+		{"Microsoft.Compute/disks/write", "/subscriptions/s/resourceGroups/MC/providers/x", true},
+		{"Microsoft.Compute/disks/write", "/subscriptions/s/resourceGroups/MC2", false},
+		{"Microsoft.Compute/disks/delete", "/subscriptions/s/resourceGroups/MC", false},
+		{"Microsoft.Compute/skus/read", "/subscriptions/s", true},
+		{"Microsoft.Secret/things/read", "/subscriptions/s", false},
+	} {
+		if got := granted(grants, c.action, c.scope); got != c.want {
+			t.Errorf("%s at %s: %v", c.action, c.scope, got)
+		}
+	}
+}

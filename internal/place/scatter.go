@@ -1,0 +1,366 @@
+package place
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/answer"
+	"github.com/karpenter-aks/karpenter/internal/plan/assign"
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/offer"
+	"github.com/karpenter-aks/karpenter/internal/plan/problem"
+	"github.com/karpenter-aks/karpenter/internal/plan/topology"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// scatter is where pods come to be when nobody tells kube-scheduler where they were planned. It puts
+// each on the emptiest node that takes it (NodeResourcesFit with LeastAllocated, its default), in the
+// order in which they come. Nodes are drained large pods first (package drain), so that is the order to
+// expect. The worst is the other way round, where small pods take from large ones what room there is.
+// It counts amounts and who may go where at all. Pods that are tied to machines are where the plan has
+// them, those that are tied to zones stay in these.
+type scatter struct {
+	d *decision
+	// per place: existing nodes, then machines that answers buy
+	room  []vec.Vec
+	whole [][2]float64 // cpu and memory of the machine
+	pos   []int32      // in the queue
+	queue []int32      // places, a heap, the emptiest first
+	made  []offer.Made // machines that answers buy
+	// items says which offering of a pool a key is.
+	items map[*problem.NodePool]map[model.OfferingKey]int
+	takes map[*problem.NodeConstraint]bitset.Set
+	log   []landing // what the last question changed
+	// from is the first place that the last question bought.
+	from int
+	// asked is set while the last question has landed, settled once those on the way have.
+	asked, settled bool
+}
+
+type landing struct {
+	place int32
+	size  vec.Vec
+}
+
+// crowd is pods that are alike and may go to the same places.
+type crowd struct {
+	size  vec.Vec
+	form  *problem.NodeConstraint
+	n     int
+	exact int32 // the only place; -1 = any
+	keys  []int // under which places must have these domains
+	doms  []int32
+}
+
+// newScatter notes the room of existing nodes before any question; settle then lands who is on the way.
+func newScatter(d *decision) *scatter {
+	sc := &scatter{d: d, takes: map[*problem.NodeConstraint]bitset.Set{},
+		items: map[*problem.NodePool]map[model.OfferingKey]int{}}
+	for i, s := range d.Existing {
+		sc.room = append(sc.room, s.Free.Clone())
+		whole := [2]float64{float64(max(s.Free[0], 1)), float64(max(s.Free[1], 1))}
+		if n := d.World.Index.Node(s.Node); n != nil {
+			whole = [2]float64{float64(max(n.Allocatable.CPU, 1)), float64(max(n.Allocatable.Memory, 1))}
+		}
+		sc.whole = append(sc.whole, whole)
+		sc.queue, sc.pos = append(sc.queue, int32(i)), append(sc.pos, int32(i))
+	}
+	for _, m := range d.Movers {
+		sc.room[m.Slot].Take(m.Size, -1)
+	}
+	heap.Init(sc)
+	sc.keep()
+	return sc
+}
+
+// settle lands pods that wait, and those of nodes that are marked to leave. Whoever finds no place is
+// left out: something is bought for it.
+func (sc *scatter) settle(on map[string][]standing, nodes []string) {
+	var list []crowd
+	for _, name := range nodes {
+		for _, st := range on[name] {
+			if st.g.Constraint != nil {
+				list = append(list, crowd{size: st.g.Size, form: st.g.Constraint, n: len(st.pods), exact: -1})
+			}
+		}
+	}
+	sc.land(list)
+	sc.keep()
+	sc.settled = true
+}
+
+// lands has the pods of the last question land when machines are bought so, and reports whether all find
+// a place in the order to expect. worst are those that find none in the worst order.
+func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
+	if sc.asked {
+		sc.undo()
+	}
+	d := sc.d
+	sc.asked = true
+	first := int32(len(sc.room))
+	for i := range d.Made {
+		sc.open(&d.Made[i], buy[i].Options[0].Key)
+	}
+	var list []crowd
+	for _, s := range d.Seats {
+		if s.Slot >= 0 {
+			list = append(list, sc.crowd(s.Class, s.Slot, s.N))
+		}
+	}
+	for i := range d.Made {
+		for _, l := range d.Made[i].Loads {
+			list = append(list, sc.crowd(l.Class, first+int32(i), l.N))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b crowd) int {
+		return cmp.Or(cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
+	})
+	slices.Reverse(list)
+	worst = sc.land(list)
+	if len(worst) == 0 {
+		return true, nil
+	}
+	sc.recall()
+	slices.Reverse(list)
+	return len(sc.land(list)) == 0, worst
+}
+
+// remedy is what machines cost at most for pods that found no place: one for all of them, or of the cheapest kind for each class.
+func (sc *scatter) remedy(left []crowd) model.Price {
+	if len(left) == 0 {
+		return 0
+	}
+	sum, each := left[0].size.Clone(), model.Price(0)
+	clear(sum)
+	var forms []*problem.NodeConstraint
+	for _, c := range left {
+		sum.Take(c.size, -c.n)
+		forms = append(forms, c.form)
+		best := neverBought
+		sc.sold([]*problem.NodeConstraint{c.form}, c.size, func(room vec.Vec, price model.Price) {
+			n := room.Times(c.size, c.n)
+			best = min(best, price*model.Price((c.n+n-1)/n))
+		})
+		each = min(each+best, neverBought)
+	}
+	one := neverBought
+	sc.sold(forms, sum, func(_ vec.Vec, price model.Price) { one = min(one, price) })
+	return min(one, each)
+}
+
+// neverBought is the price of machines that are not on sale.
+const neverBought = anyPrice / 4
+
+// sold calls f with each machine on sale that all constraints accept and that holds so much.
+func (sc *scatter) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(vec.Vec, model.Price)) {
+	for _, s := range sc.d.Pools {
+		ok := sc.d.AllowedOf(s, forms[0]).OK
+		for _, c := range forms[1:] {
+			ok = ok.And(sc.d.AllowedOf(s, c).OK)
+		}
+		ok.Each(func(i int) {
+			if s.Room[i].Covers(size) {
+				f(s.Room[i], s.Offerings.Items[i].Offering.Price)
+			}
+		})
+	}
+}
+
+// crowd is n pods of the class that were planned for the place.
+func (sc *scatter) crowd(g *assign.Class, place int32, n int) crowd {
+	c := crowd{size: g.Size, form: g.Constraint, n: n, exact: -1}
+	switch {
+	case len(g.Host)+len(g.Ports)+len(g.Shared) > 0 || g.NearHost() || g.HostSpread():
+		c.exact = place
+	case g.Tied() && int(place) < len(sc.d.Existing):
+		c.keys, c.doms = g.Keys, sc.doms(place)
+	case g.Tied():
+		c.exact = place
+	}
+	return c
+}
+
+func (sc *scatter) doms(place int32) []int32 {
+	return sc.d.Topo.Spots[sc.d.Existing[place].Spot].Doms
+}
+
+// open adds a machine that is bought as the offering.
+func (sc *scatter) open(m *offer.Made, key model.OfferingKey) {
+	room := sc.roomOf(m.Pool, key).Clone()
+	at := int32(len(sc.room))
+	sc.made = append(sc.made, *m)
+	sc.room = append(sc.room, room)
+	sc.whole = append(sc.whole, [2]float64{float64(max(room[0], 1)), float64(max(room[1], 1))})
+	sc.pos = append(sc.pos, 0)
+	heap.Push(sc, at)
+}
+
+// roomOf is the room of a machine of the pool.
+func (sc *scatter) roomOf(s *problem.NodePool, key model.OfferingKey) vec.Vec {
+	index, known := sc.items[s]
+	if !known {
+		index = make(map[model.OfferingKey]int, len(s.Offerings.Items))
+		for i := range s.Offerings.Items {
+			index[s.Offerings.Items[i].Offering.Key()] = i
+		}
+		sc.items[s] = index
+	}
+	return s.Room[index[key]]
+}
+
+// land puts the pods somewhere, those first that have no choice, and returns those that found no place.
+func (sc *scatter) land(list []crowd) (left []crowd) {
+	for _, c := range list {
+		if c.exact >= 0 { // the plan was proven
+			for range c.n {
+				sc.put(c.exact, c.size)
+			}
+		}
+	}
+	for _, c := range list {
+		if c.exact < 0 {
+			c.n = sc.spread(&c)
+			if c.n > 0 {
+				left = append(left, c)
+			}
+		}
+	}
+	return left
+}
+
+// spread puts pods that are alike on the emptiest places that take them, one after the other, and returns how many are left over.
+func (sc *scatter) spread(c *crowd) int {
+	var aside []int32
+	left := c.n
+	for left > 0 && len(sc.queue) > 0 {
+		at := sc.queue[0]
+		if sc.takesOne(c, at) {
+			sc.put(at, c.size)
+			left--
+			continue
+		}
+		heap.Pop(sc)
+		aside = append(aside, at)
+	}
+	for _, at := range aside {
+		heap.Push(sc, at)
+	}
+	return left
+}
+
+// takesOne reports whether the place takes one more of the pods.
+func (sc *scatter) takesOne(c *crowd, at int32) bool {
+	if !sc.room[at].Covers(c.size) {
+		return false
+	}
+	if n := len(sc.d.Existing); int(at) >= n {
+		m := &sc.made[int(at)-n]
+		ok := sc.d.AllowedOf(m.Pool, c.form).OK
+		return len(c.keys) == 0 && len(ok) > 0 && m.Deal.Items.Within(ok)
+	}
+	if sc.d.Existing[at].Free[0] < 0 || !sc.takers(c.form).Has(int(at)) {
+		return false // it leaves, or will
+	}
+	doms := sc.doms(at)
+	return !slices.ContainsFunc(c.keys, func(k int) bool { return k != topology.Host && doms[k] != c.doms[k] })
+}
+
+// takers is the existing nodes that take a constraint, size aside.
+func (sc *scatter) takers(f *problem.NodeConstraint) bitset.Set {
+	out, known := sc.takes[f]
+	if !known {
+		out = bitset.New(len(sc.d.Existing))
+		for _, i := range sc.d.ExistingFor(f) {
+			out.Add(int(i))
+		}
+		sc.takes[f] = out
+	}
+	return out
+}
+
+func (sc *scatter) put(at int32, size vec.Vec) {
+	sc.room[at].Take(size, 1)
+	sc.log = append(sc.log, landing{at, size})
+	sc.fix(at)
+}
+
+// keep lets what the last question changed stand.
+func (sc *scatter) keep() { sc.log, sc.from, sc.asked = sc.log[:0], len(sc.room), false }
+
+// recall takes the pods of the last question off their places.
+func (sc *scatter) recall() {
+	list := sc.log
+	sc.log = sc.log[:0]
+	for _, l := range list {
+		sc.room[l.place].Take(l.size, -1)
+	}
+	for _, l := range list {
+		sc.fix(l.place)
+	}
+}
+
+// undo takes back what the last question changed.
+func (sc *scatter) undo() {
+	sc.recall()
+	for at := sc.from; at < len(sc.room); at++ {
+		heap.Remove(sc, int(sc.pos[at]))
+	}
+	sc.room, sc.whole, sc.pos = sc.room[:sc.from], sc.whole[:sc.from], sc.pos[:sc.from]
+	sc.made = sc.made[:sc.from-len(sc.d.Existing)]
+	sc.keep()
+}
+
+// empty is the share of the place that is free, twice.
+func (sc *scatter) empty(at int32) float64 {
+	r, w := sc.room[at], &sc.whole[at]
+	return float64(r[0])/w[0] + float64(r[1])/w[1]
+}
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (sc *scatter) Len() int { return len(sc.queue) }
+
+func (sc *scatter) Less(i, j int) bool {
+	a, b := sc.queue[i], sc.queue[j]
+	x, y := sc.empty(a), sc.empty(b)
+	return x > y || x == y && a < b
+}
+
+func (sc *scatter) Swap(i, j int) {
+	sc.queue[i], sc.queue[j] = sc.queue[j], sc.queue[i]
+	sc.pos[sc.queue[i]], sc.pos[sc.queue[j]] = int32(i), int32(j)
+}
+
+func (sc *scatter) Push(place any) {
+	at := place.(int32)
+	sc.pos[at] = int32(len(sc.queue))
+	sc.queue = append(sc.queue, at)
+}
+
+func (sc *scatter) Pop() any {
+	last := len(sc.queue) - 1
+	at := sc.queue[last]
+	sc.queue = sc.queue[:last]
+	return at
+}
+
+// waits reports whether the place is in the queue: those that are gone are not.
+func (sc *scatter) waits(at int32) bool {
+	i := int(sc.pos[at])
+	return i < len(sc.queue) && sc.queue[i] == at
+}
+
+// fix puts a place whose room changed where it belongs.
+func (sc *scatter) fix(at int32) {
+	if sc.waits(at) {
+		heap.Fix(sc, int(sc.pos[at]))
+	}
+}
+
+// close leaves an existing node out for good: whoever asks on would look at each that is gone, and these are the emptiest.
+func (sc *scatter) close(at int32) {
+	if sc.waits(at) {
+		heap.Remove(sc, int(sc.pos[at]))
+	}
+}

@@ -1,0 +1,36 @@
+package ready
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Images are those that the class's status should list, of those that the cloud has found to be the newest. A class whose images are pinned keeps
+// the version of each image that it lists already, and with that its nodes do not drift; images that it does not list yet it takes as they
+// are. When the cluster's Kubernetes version moves on, so do pinned images: each is built for some versions of the kubelet. A value of the annotation
+// that nobody knows pins, as whoever wrote it wanted something to stay.
+func Images(c model.Class, found []model.Image, kubernetesVersion string) []model.Image {
+	pin := strings.ToLower(strings.TrimSpace(c.Annotations[model.AnnotationPinImages]))
+	if pin == "" || pin == "false" || kubernetesVersion != c.KubernetesVersion {
+		return found
+	}
+	out := slices.Clone(found)
+	for i, f := range out {
+		at := slices.IndexFunc(c.Images, func(have model.Image) bool { return strings.EqualFold(imageBase(have.ID), imageBase(f.ID)) })
+		if at >= 0 {
+			out[i] = c.Images[at]
+		}
+	}
+	return out
+}
+
+// imageBase is the id without its version: /CommunityGalleries/G/images/D of /CommunityGalleries/G/images/D/versions/V.
+func imageBase(id string) string {
+	at := strings.LastIndex(strings.ToLower(id), "/versions/")
+	if at < 0 {
+		return id
+	}
+	return id[:at]
+}

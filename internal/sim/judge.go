@@ -1,0 +1,597 @@
+package sim
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/cloud/memcloud"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+const (
+	// lag is how old the controller's picture may be when nothing disturbs it: what is younger it need not know.
+	lag = 15 * time.Second
+	// settled is how long after an act that upsets something its consequences are not held against anybody.
+	settled = 5 * time.Minute
+	// halfway is how long a node may be marked to leave without leaving: as long as a machine may take to join, and a move to be undone.
+	halfway = 30 * time.Minute
+	// boots is how long a machine takes to be bought and to join, with patience.
+	boots = 3 * time.Minute
+	// again is how long a pod is left where it was moved to, unless something changes.
+	again = time.Hour
+)
+
+// judge looks at the cluster and the cloud, whatever the controller believes of them, and notes what is not as it should be. What it says begins with the
+// invariant, then ": ".
+type judge struct {
+	s *Sim
+
+	// mu guards the fields below.
+	mu     sync.Mutex
+	last   map[string]time.Time // by verb, when an act of it was
+	upset  time.Time            // the last act that upsets something
+	latest time.Time            // the last act
+	// ceilings is how many nodes of a pool may leave, by its budgets, at each look of a short while.
+	ceilings map[string][]ceiling
+	marked   map[string]time.Time // nodes that are to leave
+	leaving  map[string]time.Time // nodes that leave by our own choice
+	fetched  map[string]move      // claims, by UID, that were made when no pod waited: they replace something
+	lines    map[model.PodKey]*lineage
+	waits    map[model.PodKey]time.Time
+	stats    stats
+}
+
+// stats is what happened, for reports.
+type stats struct {
+	moved int // pods moved by our own choice
+	late  int // of these, pods that found no node in the time that they had to end
+	twice int // pods moved twice within an hour although nothing else changed
+	// circles are pods moved twice, and machines bought and given back, without anything saved.
+	circles int
+	bought  int // claims made
+	brief   int // machines that left by our own choice within an hour
+}
+
+type ceiling struct {
+	at time.Time
+	n  int
+}
+
+// move is when something was moved, and what the cluster cost an hour after it.
+type move struct {
+	at    time.Time
+	price model.Price
+}
+
+// lineage is one place of a deployment: a pod, and those that follow it.
+type lineage struct {
+	app   string
+	grace time.Duration
+	moves []move
+	lost  time.Time // when its last pod was evicted by our own choice; zero when it has a node again
+}
+
+func newJudge(s *Sim) *judge {
+	return &judge{s: s, last: map[string]time.Time{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]time.Time{},
+		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}}
+}
+
+func (a *stats) add(b stats) {
+	a.moved, a.late, a.twice, a.circles = a.moved+b.moved, a.late+b.late, a.twice+b.twice, a.circles+b.circles
+	a.bought, a.brief = a.bought+b.bought, a.brief+b.brief
+}
+
+// acted takes note of an act, or of its end.
+func (j *judge) acted(a Act) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last[a.Verb], j.latest = time.Now(), time.Now()
+	if verbs()[a.Verb].upsets {
+		j.upset = time.Now()
+	}
+}
+
+// since reports whether an act of one of the verbs was within d. mu is held.
+func (j *judge) since(d time.Duration, verbs ...string) bool {
+	return slices.ContainsFunc(verbs, func(v string) bool { return !j.last[v].IsZero() && time.Since(j.last[v]) < d })
+}
+
+// blind reports whether the controller cannot know what is the case. mu is held.
+func (j *judge) blind() bool {
+	return j.since(2*time.Minute, "hold-watch", "api-down", "cut-watch", "clock", "away", "kill", "fail")
+}
+
+// look looks at everything.
+func (j *judge) look(o model.World) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.limits(o)
+	j.budgets(o)
+	j.halfway(o)
+	j.homeless(o)
+	j.untold(o)
+}
+
+// limits looks whether pools stay within their limits. What was bought before a person lowered them stays.
+func (j *judge) limits(o model.World) {
+	if j.since(20*time.Minute, "pool") {
+		return
+	}
+	for _, p := range o.Pools {
+		used := map[string]int64{}
+		for _, c := range o.Claims {
+			// What replaces a node may be there before that is gone, as users of Karpenter know it.
+			n, _ := nodeNamed(o, c.NodeName)
+			if c.Pool == p.Name && c.ProviderID != "" && !c.Deleting() && !n.HasTaint(model.TaintDisrupted) {
+				used[model.ResourceNodes]++
+				for _, r := range c.Capacity.Names() {
+					used[r] += c.Capacity.Get(r)
+				}
+			}
+		}
+		for r, limit := range p.Limits {
+			young := slices.ContainsFunc(o.Claims, func(c model.Claim) bool {
+				return c.Pool == p.Name && c.Created.After(j.last["pool"])
+			})
+			// Pods that waited may have taken room on a machine that was to replace another: then both stay.
+			replaced := slices.ContainsFunc(o.Claims, func(c model.Claim) bool {
+				_, ok := j.fetched[c.UID]
+				return ok && c.Pool == p.Name
+			})
+			if used[r] > limit && young && !replaced {
+				j.s.note("limits: pool %s uses %d of %s, limit %d", p.Name, used[r], r, limit)
+			}
+		}
+	}
+}
+
+// budgets notes how many nodes may leave now, as the documentation of NodePools has it: a share of the pool's nodes, rounded up, or a number.
+func (j *judge) budgets(o model.World) {
+	for _, p := range o.Pools {
+		total := 0
+		for _, c := range o.Claims {
+			if c.Pool == p.Name && c.Is(model.Initialized) {
+				total++
+			}
+		}
+		n := 1 << 30
+		for _, b := range p.Budgets {
+			share, percent := strings.CutSuffix(b.Nodes, "%")
+			k, err := strconv.Atoi(share)
+			if err != nil {
+				continue
+			}
+			if percent {
+				k = (k*total + 99) / 100
+			}
+			n = min(n, k)
+		}
+		list := slices.DeleteFunc(j.ceilings[p.Name], func(c ceiling) bool { return time.Since(c.at) > time.Minute })
+		j.ceilings[p.Name] = append(list, ceiling{time.Now(), n})
+	}
+}
+
+// marks looks at a node that is marked to leave, but does not leave yet: that is a choice of ours, and budgets bound it.
+func (j *judge) marks(name string, p kube.NodePatch) {
+	if !slices.ContainsFunc(p.AddTaints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted }) {
+		return
+	}
+	o := j.s.see()
+	n, ok := nodeNamed(o, name)
+	if !ok || n.Deleting() {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if c, ok := claimOf(o, n); ok && c.Deleting() {
+		return
+	}
+	if _, known := j.marked[name]; !known {
+		j.marked[name] = time.Now()
+	}
+	pool := n.Labels[model.LabelPool]
+	most, leave := 0, 0
+	j.budgets(o) // nodes may have come since the last look
+	for _, c := range j.ceilings[pool] {
+		most = max(most, c.n)
+	}
+	for _, x := range o.Nodes {
+		_, chosen := j.leaving[x.Name]
+		if x.Labels[model.LabelPool] == pool && (chosen || !x.Deleting() && x.HasTaint(model.TaintDisrupted)) {
+			leave++
+		}
+	}
+	if len(j.ceilings[pool]) > 0 && leave > most && !j.blind() {
+		j.s.note("budgets: %d nodes of pool %s leave, and its budgets let %d", leave, pool, most)
+	}
+	if !j.blind() && !j.since(lag, "protect") && n.Annotations[model.AnnotationDoNotDisrupt] == "true" {
+		j.s.note("protected: node %s is to be left alone, and is marked", name)
+	}
+}
+
+// halfway looks for nodes that are marked and never leave.
+func (j *judge) halfway(o model.World) {
+	for _, n := range o.Nodes {
+		if n.Deleting() || !n.HasTaint(model.TaintDisrupted) {
+			delete(j.marked, n.Name)
+			continue
+		}
+		if _, known := j.marked[n.Name]; !known {
+			j.marked[n.Name] = time.Now()
+		}
+		if c, ok := claimOf(o, n); ok && c.Deleting() || j.since(halfway, "away", "api-down", "hold-watch", "cloud-down") {
+			continue
+		}
+		if since := j.marked[n.Name]; time.Since(since) > halfway {
+			j.s.note("halfway: node %s is marked and does not leave", n.Name)
+		}
+	}
+}
+
+// deletes looks at a claim that the controller is about to delete.
+func (j *judge) deletes(name string) {
+	o := j.s.see()
+	i := slices.IndexFunc(o.Claims, func(c model.Claim) bool { return c.Name == name })
+	if i < 0 {
+		return
+	}
+	c := o.Claims[i]
+	n, ok := nodeNamed(o, c.NodeName)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !ok || !j.chosen(o, c, n) {
+		return
+	}
+	j.leaving[n.Name] = time.Now()
+	if time.Since(c.Created) < time.Hour {
+		j.stats.brief++
+	}
+	price := j.price(o)
+	first, replaced := j.fetched[c.UID]
+	for uid, x := range j.fetched {
+		if x.price == 0 { // this is the move that it was bought for
+			x.price = price
+			j.fetched[uid] = x
+		}
+	}
+	if replaced && first.price > 0 && price >= first.price && time.Since(first.at) < again && j.calm(first.at) {
+		j.stats.circles++
+	}
+	if j.blind() || time.Since(j.upset) < lag {
+		return
+	}
+	j.unasked(o, c, n)
+	if time.Since(j.upset) > settled {
+		j.homes(o, n)
+	}
+}
+
+// calm reports whether nothing has changed since, nor shortly before. mu is held.
+func (j *judge) calm(since time.Time) bool {
+	return j.latest.Before(since.Add(-settled)) && !j.since(3*time.Hour, "sold-out")
+}
+
+// price is what the machines of nodes that stay cost an hour. mu is held.
+func (j *judge) price(o model.World) model.Price {
+	var sum model.Price
+	cat := memcloud.SmallCatalog("westus3")
+	for _, c := range o.Claims {
+		n, _ := nodeNamed(o, c.NodeName)
+		if _, goes := j.leaving[n.Name]; goes || c.Deleting() || n.HasTaint(model.TaintDisrupted) {
+			continue
+		}
+		t, _ := cat.Type(c.Labels[model.LabelInstanceType])
+		for _, x := range t.Offerings {
+			if x.Zone == c.Labels[model.LabelZone] && x.CapacityType == c.Labels[model.LabelCapacityType] {
+				sum += x.Price
+			}
+		}
+	}
+	return sum
+}
+
+// chosen reports whether it is our own choice that a claim leaves: nothing is wrong with it. mu is held.
+func (j *judge) chosen(o model.World, c model.Claim, n model.Node) bool {
+	if c.Deleting() || n.Deleting() || !c.Is(model.Initialized) || n.Ready != model.True {
+		return false
+	}
+	if c.ExpireAfter != nil && !c.Created.Add(*c.ExpireAfter).After(j.s.now()) {
+		return false
+	}
+	owned := slices.ContainsFunc(o.Pools, func(p model.Pool) bool {
+		return p.Name == c.Pool && !p.Deleting && (c.PoolUID == "" || c.PoolUID == p.UID)
+	})
+	return owned && slices.ContainsFunc(j.s.Cloud.Machines(), func(m model.Instance) bool { return m.ID == c.ProviderID && m.State == model.Running })
+}
+
+// unasked looks whether somebody asks that the node stays. mu is held.
+func (j *judge) unasked(o model.World, c model.Claim, n model.Node) {
+	if n.Annotations[model.AnnotationDoNotDisrupt] == "true" && !j.since(lag, "protect") {
+		j.s.note("protected: node %s is to be left alone, and leaves", n.Name)
+	}
+	if c.TerminationGracePeriod != nil {
+		return
+	}
+	for _, p := range o.Pods {
+		if p.Node != n.Name || !tenant(p) || time.Since(p.Started) < lag {
+			continue
+		}
+		until, err := time.ParseDuration(p.DoNotDisrupt)
+		if p.DoNotDisrupt == "true" || err == nil && p.Started.Add(until).After(j.s.now().Add(lag)) {
+			j.s.note("protected: pod %s on node %s is to be left alone, and its node leaves", p.Key(), n.Name)
+		}
+	}
+}
+
+// tenant reports whether the pod needs another place when its node goes.
+func tenant(p model.Pod) bool {
+	_, bad := model.Untolerated([]model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}, p.Tolerations)
+	return bad && p.Reschedulable() && !p.Deleting()
+}
+
+// homes looks whether what runs on nodes that leave by our own choice has another place on what is there, in some order. mu is held.
+func (j *judge) homes(o model.World, leaving model.Node) {
+	var list []model.Pod
+	for _, p := range o.Pods {
+		_, goes := j.leaving[p.Node]
+		if goes && p.Deleting() {
+			return // what follows the pods of another node may be anywhere
+		}
+		waits := p.Node == "" && !p.Gated && !p.Deleting() && !p.Terminal
+		if goes && tenant(p) || waits {
+			list = append(list, p)
+		}
+	}
+	o.Nodes = slices.DeleteFunc(slices.Clone(o.Nodes), func(n model.Node) bool {
+		_, goes := j.leaving[n.Name]
+		return goes
+	})
+	slices.SortStableFunc(list, func(a, b model.Pod) int { return cmp.Compare(b.Requests.CPU, a.Requests.CPU) })
+	r := rand.New(rand.NewPCG(1, uint64(len(list))))
+	var left model.PodKey
+	for try := range 60 {
+		tight := try%2 == 0
+		key, ok := housed(o, list, leaving.Name, tight)
+		if ok {
+			return
+		}
+		left = key
+		r.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+	}
+	j.s.note("homes: node %s leaves, and pod %s has no other place", leaving.Name, left)
+}
+
+// housed tries the pods one after the other on the fullest or the emptiest node that takes each. Only those that run on the node must not be left over.
+func housed(o model.World, list []model.Pod, must string, tight bool) (model.PodKey, bool) {
+	c := newCluster(o)
+	for i := range list {
+		q := list[i]
+		q.Node = ""
+		best := ""
+		for _, n := range c.names {
+			if (best == "" || tight == (c.free[n].CPU < c.free[best].CPU)) && c.takes(&q, n) {
+				best = n
+			}
+		}
+		switch {
+		case best != "":
+			c.forget(&q)
+			c.bind(&q, best)
+		case list[i].Node == must:
+			return q.Key(), false
+		}
+	}
+	return model.PodKey{}, true
+}
+
+// evicts looks at a pod that the controller asks to leave.
+func (j *judge) evicts(r kube.Removal) {
+	o := j.s.see()
+	i := slices.IndexFunc(o.Pods, func(p model.Pod) bool { return p.Key() == r.Pod && (r.UID == "" || p.UID == r.UID) })
+	if i < 0 {
+		return
+	}
+	p := o.Pods[i]
+	n, _ := nodeNamed(o, p.Node)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !n.Deleting() && !j.blind() {
+		j.s.note("evictions: pod %s is evicted from node %s, which does not leave", p.Key(), n.Name)
+	}
+	if r.Force {
+		if c, ok := claimOf(o, n); ok && c.TerminationGracePeriod == nil {
+			j.s.note("evictions: pod %s is deleted by force, and its node has no termination grace period", p.Key())
+		}
+	}
+	_, chosen := j.leaving[p.Node]
+	// Pods that wait already may take the room before those that follow this one; then as many run as before.
+	others := slices.ContainsFunc(o.Pods, func(q model.Pod) bool {
+		x := j.lines[q.Key()]
+		return q.Node == "" && !q.Deleting() && (x == nil || x.lost.IsZero())
+	})
+	if l := j.lines[p.Key()]; l != nil && chosen && !others && !p.Deleting() && !r.Force {
+		l.lost, l.grace = time.Now(), time.Duration(p.GraceSeconds)*time.Second
+	}
+}
+
+// made takes note of a pod that a deployment made: it follows one that was lost, the oldest first.
+func (j *judge) made(app string, key model.PodKey) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	l := &lineage{app: app}
+	gone := slices.SortedFunc(maps.Keys(j.lines), func(a, b model.PodKey) int { return strings.Compare(a.Name, b.Name) })
+	for _, old := range gone {
+		x := j.lines[old]
+		if x.app != app || x.lost.IsZero() {
+			continue
+		}
+		p, there := j.pod(old)
+		if there && !p.Deleting() {
+			continue // it was not evicted after all
+		}
+		l = x
+		delete(j.lines, old)
+		break
+	}
+	j.lines[key] = l
+}
+
+func (j *judge) pod(key model.PodKey) (model.Pod, bool) {
+	for _, p := range j.s.see().Pods {
+		if p.Key() == key {
+			return p, true
+		}
+	}
+	return model.Pod{}, false
+}
+
+// homeless looks for pods that lost their node by our own choice and find no other in the time that they have to end.
+func (j *judge) homeless(o model.World) {
+	there := map[model.PodKey]bool{}
+	for _, p := range o.Pods {
+		l := j.lines[p.Key()]
+		there[p.Key()] = true
+		if l == nil || l.lost.IsZero() || p.Deleting() {
+			continue
+		}
+		if p.Node != "" && p.Created.Before(l.lost.Add(-time.Second)) {
+			continue // its own eviction did not go through, or not yet
+		}
+		if p.Node != "" {
+			if time.Since(l.lost) > l.grace+lag && time.Since(j.upset) > settled && !j.blind() {
+				j.stats.late++
+			}
+			l.moves = append(l.moves, move{l.lost, j.price(o)})
+			j.stats.moved++
+			j.twice(l)
+			l.lost = time.Time{}
+			continue
+		}
+		// Where kube-scheduler put others is not what was planned, a machine has to be bought.
+		if time.Since(l.lost) > l.grace+boots && time.Since(j.upset) > settled && !j.blind() {
+			j.s.note("homeless: pod %s has no node long after the one before it was evicted by our own choice", p.Key())
+		}
+	}
+	for key := range j.lines {
+		if !there[key] {
+			delete(j.lines, key)
+		}
+	}
+	for name := range j.leaving {
+		if _, ok := nodeNamed(o, name); !ok {
+			delete(j.leaving, name)
+		}
+	}
+}
+
+// twice counts pods that were moved again although nothing changed, and those of which nothing was saved by it. mu is held.
+func (j *judge) twice(l *lineage) {
+	if len(l.moves) < 2 {
+		return
+	}
+	a, b := l.moves[len(l.moves)-2], l.moves[len(l.moves)-1]
+	if b.at.Sub(a.at) >= again || !j.calm(a.at) {
+		return
+	}
+	j.stats.twice++
+	if b.price >= a.price {
+		j.stats.circles++
+	}
+}
+
+// creates takes note of a claim. Those that are made while no pod waits replace something.
+func (j *judge) creates(c model.Claim) {
+	o := j.s.see()
+	waiting := slices.ContainsFunc(o.Pods, func(p model.Pod) bool { return p.Node == "" && !p.Deleting() && !p.Terminal })
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.stats.bought++
+	if !waiting {
+		j.fetched[c.UID] = move{at: time.Now()}
+	}
+}
+
+// terminates looks at a machine that the controller is about to give back: nobody may run on it any more.
+func (j *judge) terminates(id string) {
+	o := j.s.see()
+	i := slices.IndexFunc(o.Nodes, func(n model.Node) bool { return n.ProviderID == id })
+	if i < 0 || !slices.ContainsFunc(j.s.Cloud.Machines(), func(m model.Instance) bool { return m.ID == id && m.State == model.Running }) {
+		return
+	}
+	n := o.Nodes[i]
+	c, owned := claimOf(o, n)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !owned || c.TerminationGracePeriod != nil || n.Ready != model.True || j.blind() {
+		return
+	}
+	for _, p := range o.Pods {
+		if p.Node == n.Name && tenant(p) && time.Since(p.Started) > lag {
+			j.s.note("evictions: the machine of node %s is given back while pod %s runs on it", n.Name, p.Key())
+		}
+	}
+}
+
+// untold looks for pods that wait and do not know why.
+func (j *judge) untold(o model.World) {
+	const patience = 4 * time.Minute
+	waits := map[model.PodKey]time.Time{}
+	var silent []model.PodKey
+	for _, p := range o.Pods {
+		if p.Node != "" || !p.Unschedulable || p.Deleting() {
+			continue
+		}
+		since, known := j.waits[p.Key()]
+		if !known {
+			since = time.Now()
+		}
+		waits[p.Key()] = since
+		if time.Since(since) > patience {
+			silent = append(silent, p.Key())
+		}
+	}
+	j.waits = waits
+	if len(silent) == 0 || time.Since(j.latest) < patience || j.s.absent() {
+		return
+	}
+	told := map[string]bool{}
+	for _, e := range j.s.Store.Events() {
+		if p, ok := e.About.(model.Pod); ok && (e.Reason == "FailedScheduling" || e.Reason == "Nominated") {
+			told[p.ObjectKey()] = true
+		}
+	}
+	for _, key := range silent {
+		if !told[key.String()] {
+			j.s.note("reasons: pod %s waits, and nobody says why", key)
+		}
+	}
+}
+
+func nodeNamed(o model.World, name string) (model.Node, bool) {
+	i := slices.IndexFunc(o.Nodes, func(n model.Node) bool { return n.Name == name && name != "" })
+	if i < 0 {
+		return model.Node{}, false
+	}
+	return o.Nodes[i], true
+}
+
+func claimOf(o model.World, n model.Node) (model.Claim, bool) {
+	i := slices.IndexFunc(o.Claims, func(c model.Claim) bool { return c.ProviderID != "" && c.ProviderID == n.ProviderID })
+	if i < 0 {
+		return model.Claim{}, false
+	}
+	return o.Claims[i], true
+}
+
+// kindOf is the invariant that a note is about.
+func kindOf(note string) string {
+	kind, _, _ := strings.Cut(note, ":")
+	return kind
+}

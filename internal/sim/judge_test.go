@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/cloud/memcloud"
+	"github.com/karpenter-aks/karpenter/internal/drain"
+	"github.com/karpenter-aks/karpenter/internal/kube"
+	"github.com/karpenter-aks/karpenter/model"
+)
+
+// Whoever does what must not be done is caught: the controller is stopped, and its hands do one wrong thing each.
+func TestTheJudgeSeesWhatIsWrong(t *testing.T) {
+	const setup = "0s pool a after=0s budget=1\n0s app web 3 cpu=1500 mem=512 with=nobody"
+	type hands struct {
+		w     *wire
+		l     *line
+		nodes []model.Node
+		claim func(model.Node) model.Claim
+		pods  []model.Pod
+	}
+	taint := kube.NodePatch{AddTaints: []model.Taint{drain.Taint()}}
+	for kind, wrong := range map[string]func(s *Sim, h hands) error{
+		"nothing": func(*Sim, hands) error { return nil },
+		"budgets": func(s *Sim, h hands) error {
+			_ = h.w.PatchNode(t.Context(), h.nodes[0].Name, taint)
+			return h.w.PatchNode(t.Context(), h.nodes[1].Name, taint)
+		},
+		"protected": func(s *Sim, h hands) error {
+			s.Store.EditNode(h.nodes[0].Name, func(n *model.Node) { n.Annotations = map[string]string{model.AnnotationDoNotDisrupt: "true"} })
+			s.Pass(time.Minute)
+			return h.w.PatchNode(t.Context(), h.nodes[0].Name, taint)
+		},
+		"homes":   func(s *Sim, h hands) error { return h.w.DeleteClaim(t.Context(), h.claim(h.nodes[0]).Name) },
+		"halfway": func(s *Sim, h hands) error { return h.w.PatchNode(t.Context(), h.nodes[0].Name, taint) },
+		"homeless": func(s *Sim, h hands) error {
+			_ = h.w.DeleteClaim(t.Context(), h.claim(h.nodes[0]).Name)
+			s.Store.Delete(h.nodes[0])
+			i := slices.IndexFunc(h.pods, func(p model.Pod) bool { return p.Node == h.nodes[0].Name })
+			return h.w.RemovePod(t.Context(), kube.Removal{Pod: h.pods[i].Key()})
+		},
+		"evictions": func(s *Sim, h hands) error { return h.l.Terminate(t.Context(), h.nodes[0].ProviderID) },
+		"waiting":   func(s *Sim, h hands) error { s.Scale("web", 4, s.replicas["web"].pod); return nil },
+		"reasons":   func(s *Sim, h hands) error { s.Scale("web", 4, s.replicas["web"].pod); s.off = false; return nil },
+		"leaks": func(s *Sim, h hands) error {
+			t, _ := memcloud.SmallCatalog("westus3").Type("Standard_D2s_v5")
+			_, err := s.Cloud.Launch(s.t.Context(), cloud.Order{Claim: "x", ClaimUID: "x", Type: t, Offering: t.Offerings[0]})
+			return err
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			st, err := ReadStory(setup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runWith(t, Config{Tick: time.Second}, func(x *Sim) { x.judge = newJudge(x) }, func(s *Sim) {
+				s.Store.Put(class(), daemon())
+				p := &player{s: s, began: time.Now()}
+				p.play(st)
+				s.Until("all run", 5*time.Minute, s.runs("web", 3))
+				s.rest()
+				s.Stop()
+				o := s.Store.Objects()
+				h := hands{&wire{Store: s.Store, sim: s, life: t.Context()}, &line{Fleet: s.Cloud, sim: s, life: t.Context()}, o.Nodes,
+					func(n model.Node) model.Claim { c, _ := claimOf(o, n); return c },
+					slices.DeleteFunc(o.Pods, func(p model.Pod) bool { return p.DaemonSet })}
+				err := wrong(s, h)
+				if err != nil {
+					t.Error(err)
+				}
+				s.Pass(40 * time.Minute)
+				s.last(0)
+			})
+			var kinds []string
+			for _, n := range got {
+				kinds = append(kinds, kindOf(n))
+			}
+			if kind == "nothing" && len(got) > 0 || kind != "nothing" && !slices.Contains(kinds, kind) {
+				t.Errorf("noted: %q", got)
+			}
+		})
+	}
+}
+
+// What is printed is read back, and nonsense is not.
+func TestStoriesAreRead(t *testing.T) {
+	for seed := range uint64(50) {
+		st := Draw(seed)
+		back, err := ReadStory("# a comment\n\n" + st.Text())
+		if err != nil || back.Text() != st.Text() {
+			t.Fatalf("seed %d: %v\n%s\nread back:\n%s", seed, err, st.Text(), back.Text())
+		}
+	}
+	for _, text := range []string{"0s", "seed x", "soon app web 1", "0s dance"} {
+		_, err := ReadStory(text)
+		if err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+}
+
+// A story is made shorter as far as it still fails.
+func TestShrink(t *testing.T) {
+	st := Draw(7)
+	st.Acts = append(st.Acts, Act{At: time.Hour + 123*time.Millisecond, Verb: "evict", Words: []string{"3"}})
+	got := Shrink(st, func(st Story) bool {
+		return slices.ContainsFunc(st.Acts, func(a Act) bool { return a.Verb == "evict" && a.Words[0] == "3" })
+	})
+	if want := "seed 7\n1h0m0s evict 3\n"; got.Text() != want {
+		t.Errorf("got %q, want %q", got.Text(), want)
+	}
+}
