@@ -41,7 +41,7 @@ image: ## the controller's image with its papers as an OCI layout, bin/image
 	@$(RELEASE) image --platforms $(PLATFORMS) --out $(BIN)/image --version '$(VERSION)' $(IMAGE_FLAGS)
 
 .PHONY: release
-release: ## everything a release consists of, into bin/release (many minutes: programs for four platforms)
+release: ## everything a release consists of, into bin/release (many minutes: programs for five platforms)
 	@$(RELEASE) release --platforms $(PLATFORMS) --out $(BIN)/release --version '$(VERSION)' $(IMAGE_FLAGS)
 
 .PHONY: lab

@@ -225,7 +225,7 @@ func releaseCommand() *cobra.Command {
 	}
 	f.add(c, "bin/release")
 	c.Flags().StringSliceVar(&programs, "program-platforms", []string{"linux/amd64", "linux/arm64",
-		"darwin/amd64", "darwin/arm64"}, "platforms of the program's archives")
+		"darwin/amd64", "darwin/arm64", "windows/amd64"}, "platforms of the program's archives")
 	c.Flags().StringSliceVar(&labs, "lab-platforms", []string{"linux/amd64", "linux/arm64"},
 		"platforms of the lab's archives")
 	return c
