@@ -83,6 +83,7 @@ var floors = []struct {
 	{"internal/control", 3.1, nil, "thin loops: see, decide, do"},
 	{"internal/sim", 4, nil, "sees everything; constructs"},
 	{"cmd", 4, nil, "sees everything; constructs"},
+	{"internal/manual", 4, nil, "tests only: pages of the manual, and what the code says of it"},
 	{"internal/scenario", 4, nil, "tests only: worlds in files, and what is decided about them"},
 	{"plane", 5, []string{"plane"}, "the lab's world, above the product"},
 	{"release", 5, []string{"release"}, "makes what is shipped; runs the go command, and imports nothing of the product"},
