@@ -72,7 +72,7 @@ func parts() []struct {
 	}{
 		{"decide", func(w model.World, _ place.Plan) { place.Decide(place.Input{World: w}) }},
 		{"audit", func(w model.World, p place.Plan) { audit.Check(w, p) }},
-		{"expected", func(w model.World, _ place.Plan) { place.Expected(w) }},
+		{"fits", func(w model.World, _ place.Plan) { place.Fits(w) }},
 		{"disrupt", func(w model.World, _ place.Plan) { disrupt.Decide(disrupt.Input{World: w, Now: now}) }},
 		{"land", func(w model.World, _ place.Plan) { nomination.Decide(w, now, nomination.Spent{}) }},
 	}

@@ -34,7 +34,7 @@ func (b *bufferStatus) pass(ctx context.Context) time.Duration {
 	}
 	b.last = now
 	var room map[model.PodKey]buffer.Room
-	next, ok := b.safely(&b.others, "buffer/room", w, func() { room = roomFor(w) })
+	next, ok := b.safely(&b.others, "buffer/room", w, func() { room = roomOf(b.plans.fits(w)) })
 	if !ok {
 		return next
 	}
@@ -59,11 +59,10 @@ func (b *bufferStatus) pass(ctx context.Context) time.Duration {
 	return next
 }
 
-// roomFor counts, per buffer, how many of its pods fit on what is paid for, behind every real pod that waits.
-func roomFor(w model.World) map[model.PodKey]buffer.Room {
-	w.Pools = nil // nothing is bought: only what is there is asked
+// roomOf counts, per buffer, how many of its pods are among those that fit on what is paid for, behind every real pod that waits.
+func roomOf(fits []place.Nomination) map[model.PodKey]buffer.Room {
 	out := map[model.PodKey]buffer.Room{}
-	for _, f := range place.Decide(place.Input{World: w}).Existing {
+	for _, f := range fits {
 		key, ok := buffer.Of(f.Pod)
 		if !ok {
 			continue

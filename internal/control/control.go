@@ -146,6 +146,7 @@ type Controller struct {
 	looks    tasks // by instance id
 	moves    tasks // by name of their first claim
 	held     held
+	plans    plans
 
 	// mu guards the fields below. It is never held while a door is called.
 	mu     sync.Mutex
@@ -185,7 +186,7 @@ func New(p Parts) (*Controller, error) {
 	}
 	p.Settings = p.Settings.withDefaults()
 	p.World.Hold(p.Settings.Paused)
-	c := &Controller{Parts: p}
+	c := &Controller{Parts: p, plans: plans{ask: place.Fits}}
 	for name, t := range map[string]*tasks{"claims": &c.claims, "drain": &c.drains, "others": &c.others, "nominate": &c.promises, "look": &c.looks, "move": &c.moves} {
 		t.name = name
 		t.limit, t.now, t.crashed = p.Settings.Workers, p.Now, c.crashed

@@ -390,7 +390,7 @@ func (c *Controller) disruptionInput(w model.World, awaited *time.Duration) disr
 	now := c.Now()
 	return disrupt.Input{World: w, Now: now, Held: c.held.now(&w), Repair: c.Settings.NodeRepair, Static: c.Settings.StaticCapacity, SpotToSpot: c.Settings.SpotToSpot, KubeletIdentity: c.Settings.KubeletIdentity, MinValues: c.Settings.MinValues,
 		Expected: func() (nodes map[string]bool) {
-			nodes, *awaited = c.awaited.with(now, w.Claims, place.Expected(w))
+			nodes, *awaited = c.awaited.with(now, w.Claims, place.Expected(c.plans.fits(w)))
 			return nodes
 		}}
 }

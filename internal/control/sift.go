@@ -34,9 +34,16 @@ func (p *provisioner) decide(w model.World, pods []model.Pod, effort int) place.
 	told := map[string]bool{} // causes that were told of in this pass
 	whole := len(p.sieve.apart) == 0 || !p.Now().Before(p.sieve.until)
 	if whole {
+		all := pods == nil && effort <= 1
+		if plan, known := p.plans.whole(w); all && known {
+			return plan
+		}
 		plan, why := p.attempt(in, told)
 		if why == "" {
 			p.sieve = sieve{}
+			if all {
+				p.plans.keep(w, plan)
+			}
 			return plan
 		}
 		return p.sift(in, orWaiting(w, pods), told)

@@ -8,23 +8,29 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// Expected names the nodes on which pods are about to land: pods that wait and fit there, and pods that kube-scheduler has
-// not looked at yet. Such a node is not empty in any sense that matters, although no pod is bound to it. It is worked out
-// anew from each picture, so that no memory of earlier plans is needed. O(waiting pods × nodes), nothing is bought.
-func Expected(w model.World) map[string]bool {
+// Fits says where pods fit on what is there or on its way: those that wait, and those that kube-scheduler has not looked
+// at yet. Pools are not asked: nothing is bought. It is worked out anew from each picture, so that no memory of earlier
+// plans is needed. O(waiting pods × nodes).
+func Fits(w model.World) []answer.Nomination {
 	w = w.Indexed()
-	pods := Waiting(w)
+	pods := alike.Waiting(&w)
 	for p := range w.Index.Unbound().All() {
-		if p.Unjudged() {
-			pods = append(pods, *p)
+		if p.Unjudged() { // who is listed already, like those who wait, counts once
+			pods = append(pods, p)
 		}
 	}
 	if len(pods) == 0 {
 		return nil
 	}
-	w.Pools = nil // no pools: only what is there is asked
+	w.Pools = nil
+	return decide(Input{World: w, spent: new(int)}, pods).Existing
+}
+
+// Expected names the nodes on which pods are about to land, of what fits (Fits). Such a node is not empty in any sense that
+// matters, although no pod is bound to it.
+func Expected(fits []answer.Nomination) map[string]bool {
 	out := map[string]bool{}
-	for _, f := range Decide(Input{World: w, Pods: pods}).Existing {
+	for _, f := range fits {
 		if f.Node != "" {
 			out[f.Node] = true
 		}

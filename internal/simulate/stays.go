@@ -30,7 +30,7 @@ func (a Answer) Disrupt(gates map[string]bool) (d Disruption, err error) {
 	w := a.World.Indexed()
 	d.Decision = disrupt.Decide(disrupt.Input{World: w, Now: a.Now, Sweep: true, MinValues: a.minValues,
 		SpotToSpot: gates["SpotToSpotConsolidation"], Repair: gates["NodeRepair"],
-		Expected: func() map[string]bool { return place.Expected(w) }})
+		Expected: func() map[string]bool { return place.Expected(place.Fits(w)) }})
 	d.Rooms = disrupt.Rooms(w, a.Now)
 	return d, nil
 }
