@@ -123,8 +123,13 @@ ablate: ## measure what each mechanism of the engine earns and write docs/engine
 best: ## look longer for the best plans that prices are measured against (half an hour)
 	go test ./bench -run TestPricesNearTheBest -best -timeout 2h
 
+.PHONY: docs
+docs: ## the site of the manual, bin/docs (needs mkdocs and mkdocs-material, as Debian has them)
+	@mkdocs build --quiet --strict --clean
+	@echo 'open $(BIN)/docs/index.html'
+
 .PHONY: generate
-generate: ## write CRDs, deep copies and charts' copies anew
+generate: ## write CRDs, deep copies, charts' copies and the manual's reference anew
 	go generate ./...
 
 .PHONY: fmt
