@@ -37,6 +37,8 @@ type scatter struct {
 	from int
 	// asked is set while the last question has landed, settled once those on the way have.
 	asked, settled bool
+	// looks counts places that were looked at for a pod.
+	looks int
 }
 
 type landing struct {
@@ -252,6 +254,7 @@ func (sc *scatter) spread(c *crowd) int {
 
 // takesOne reports whether the place takes one more of the pods.
 func (sc *scatter) takesOne(c *crowd, at int32) bool {
+	sc.looks++
 	if !sc.room[at].Covers(c.size) {
 		return false
 	}

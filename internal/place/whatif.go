@@ -42,6 +42,25 @@ type WhatIf struct {
 	parts int
 	// scatter is where pods would be if nobody told kube-scheduler where they were planned.
 	scatter *scatter
+	// toil is what was done, but for scatter's looks.
+	toil Toil
+}
+
+// Toil is what questions cost, counted: the same on every machine.
+type Toil struct {
+	// Questions were asked; one that is asked anew for pods that are spread over machines counts twice.
+	Questions int
+	// Work is questions whether a pod may be somewhere, and steps of packing and proving, as Input.Limit has them.
+	Work int
+	// Looks are places that were looked at for a pod by Certain, and for those that leave already.
+	Looks int
+}
+
+// ToilOf is what all questions until now cost together.
+func ToilOf(p *WhatIf) Toil {
+	out := p.toil
+	out.Looks = p.scatter.looks
+	return out
 }
 
 // before is what a question changes beside what the journal knows.
@@ -316,6 +335,8 @@ func (p *WhatIf) spreadOf(left []model.PodKey) map[*assign.Class]bool {
 // attempt answers a question, with pods of the classes in anew on machines that are bought.
 func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*assign.Class]bool) Answer {
 	d := p.d
+	p.toil.Questions++
+	defer func() { p.toil.Work += d.Work + d.in.limit() - d.Steps }()
 	p.asked = nodes
 	d.Journal = &topology.Journal{Problem: &d.Problem}
 	p.was = before{classes: d.Classes, supply: maps.Clone(d.Supply)}
