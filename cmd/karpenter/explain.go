@@ -17,7 +17,15 @@ func explainCommand() *cobra.Command {
 		Long: `Say why something is as it is, by the same deciders that run in the cluster. Without -f the cluster is asked that kubectl would ask; that takes
 the right to read, and changes nothing.`,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	for _, k := range []explained{
+	for _, k := range explainedKinds() {
+		cmd.AddCommand(k.command())
+	}
+	return cmd
+}
+
+// explainedKinds are the kinds of objects that can be explained.
+func explainedKinds() []explained {
+	return []explained{
 		{kind: "pod", resource: "pods", short: "Say where a pod runs or would go, or which constraint of which pool refuses it", name: "NAMESPACE/NAME", tell: explainPod},
 		{kind: "node", resource: "nodes", short: "Say what a node was bought for, and why it stays or leaves",
 			tell: judged((simulate.Answer).ExplainNode)},
@@ -30,10 +38,7 @@ the right to read, and changes nothing.`,
 				text, ok := a.ExplainClass(name)
 				return text, ok, nil
 			}},
-	} {
-		cmd.AddCommand(k.command())
 	}
-	return cmd
 }
 
 // explained is a kind of object that can be explained.

@@ -53,6 +53,19 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 
 // answer reads the world and decides.
 func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
+	o, err := f.options(ctx, stdin, names)
+	if err != nil {
+		return simulate.Answer{}, err
+	}
+	q, err := f.read(ctx, o)
+	if err != nil {
+		return simulate.Answer{}, err
+	}
+	return simulate.Decide(q)
+}
+
+// options reads the files, or the cluster where there are none.
+func (f *simulateFlags) options(ctx context.Context, stdin io.Reader, names []string) (simulate.Options, error) {
 	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences),
 		MinValues: place.MinValues(f.minValues), Without: f.without, Accept: f.accept}
 	var errs []error
@@ -66,7 +79,7 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 	if len(names) == 0 || f.live.also {
 		file, notes, err := f.live.dump(ctx)
 		if err != nil {
-			return simulate.Answer{}, err
+			return simulate.Options{}, err
 		}
 		o.Files, o.Notes = append(o.Files, file), notes
 		if o.Now.IsZero() {
@@ -86,14 +99,7 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 		errs = append(errs, err)
 		o.Catalog = file
 	}
-	if err := errors.Join(errs...); err != nil {
-		return simulate.Answer{}, err
-	}
-	q, err := f.read(ctx, o)
-	if err != nil {
-		return simulate.Answer{}, err
-	}
-	return simulate.Decide(q)
+	return o, errors.Join(errs...)
 }
 
 // read fills in what can be bought where the files do not say it.

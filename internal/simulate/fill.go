@@ -54,6 +54,9 @@ type Options struct {
 	Now time.Time
 	// Locations are the regions that Offerings knows.
 	Locations []string
+	// Partial: the world is to be looked at, and may be of another cloud: where nothing is known of a class, or of what can be bought, that
+	// is noted, and is no error.
+	Partial bool
 	// Offerings sells for one class. It is called only when no file says what can be bought.
 	Offerings func(ctx context.Context, site Site, class model.Class) (model.Catalog, error)
 }
@@ -104,7 +107,7 @@ func (in *input) fill(ctx context.Context, o Options) (model.World, error) {
 		return model.World{}, &Invalid{[]Problem{{What: "there is no pool, no node and no pod in the input",
 			Do: "dump with: kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml"}}}
 	}
-	if err := in.classes(w); err != nil {
+	if err := in.classes(w, o.Partial); err != nil {
 		return model.World{}, err
 	}
 	w = in.world()
@@ -218,8 +221,18 @@ func (in *input) sold(f File) (map[model.ClassRef]model.Catalog, error) {
 	return from.text.catalogs, nil
 }
 
+// Sold reads a catalogue: type lines, by class. The error is *Invalid.
+func Sold(f File) (map[model.ClassRef]model.Catalog, error) {
+	var in input
+	sold, err := in.sold(f)
+	if err == nil && len(in.problems) > 0 {
+		err = &Invalid{in.problems}
+	}
+	return sold, err
+}
+
 // classes adds the classes that pools name and no file has, with the defaults of the API.
-func (in *input) classes(w model.World) error {
+func (in *input) classes(w model.World, partial bool) error {
 	for _, p := range w.Pools {
 		if in.objects == 0 && p.Class != worldtext.Ref("default") {
 			continue // a scenario leaves it out on purpose; only the default class needs not be written
@@ -227,7 +240,12 @@ func (in *input) classes(w model.World) error {
 		if p.Class.Name == "" || slices.ContainsFunc(w.Classes, func(c model.Class) bool { return c.Ref == p.Class }) {
 			continue
 		}
-		if p.Class.Group != worldtext.Group || p.Class.Kind != worldtext.Kind {
+		known := p.Class.Group == worldtext.Group && p.Class.Kind == worldtext.Kind
+		if !known && partial {
+			in.note(fmt.Sprintf("nothing is known here of %s of group %q, which pool %s uses: it has no prices", p.Class, p.Class.Group, p.Name))
+			continue
+		}
+		if !known {
 			return &Invalid{[]Problem{{What: fmt.Sprintf("pool %s uses %s of group %q, of which nothing is known here", p.Name, p.Class, p.Class.Group),
 				Do: fmt.Sprintf("only %s of %s can be simulated", worldtext.Kind, worldtext.Group)}}}
 		}
@@ -388,6 +406,10 @@ func (in *input) catalogs(ctx context.Context, w model.World, o Options, sold ma
 		return nil
 	}
 	site, from, err := in.site(w, o)
+	if err != nil && o.Partial {
+		in.note("there are no prices: " + strings.ReplaceAll(err.Error(), "\n", " "))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,9 @@ type Options struct {
 	Burst int
 	// Extras are the kinds that only some users have.
 	Extras Extras
+	// Spectator: only Follow is called, by somebody who looks at a cluster that need not be ours. Every kind is optional then: one that the
+	// API server does not serve, or that the person may not read, is told as model.Unserved.
+	Spectator bool
 	// Random is where token secrets come from; nil means crypto/rand.
 	Random io.Reader
 }

@@ -123,7 +123,10 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 	outer := ctx
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	list := append(kinds(), s.opt.Extras.kinds()...)
+	list, err := s.followed()
+	if err != nil {
+		return err
+	}
 	f := &following{end: end, sink: sink, waiting: len(list), failures: map[string]int{}}
 	sink.Begin()
 	var running sync.WaitGroup
@@ -137,6 +140,23 @@ func (s *Store) Follow(ctx context.Context, sink kube.Sink) error {
 		return nil
 	}
 	return wrap(context.Cause(ctx), "follow")
+}
+
+// followed are the kinds to tell.
+func (s *Store) followed() ([]kind, error) {
+	list := append(kinds(), s.opt.Extras.kinds()...)
+	for i := range list {
+		if !s.opt.Spectator || list[i].optional != nil {
+			continue
+		}
+		gvk, err := s.client.GroupVersionKindFor(list[i].object)
+		if err != nil {
+			return nil, wrap(err, "follow %s", list[i].name)
+		}
+		gvr := gvk.GroupVersion().WithResource(list[i].name)
+		list[i].optional = &gvr
+	}
+	return list, nil
 }
 
 // listWatch reads one kind. Lists are consistent, never from a cache that may be behind: what a list does not show, the
