@@ -4,6 +4,7 @@
 package main
 
 import (
+	"crypto/fips140"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,6 +65,8 @@ type build struct {
 	Version   string `json:"version"`
 	GoVersion string `json:"goVersion"`
 	Platform  string `json:"platform"`
+	// FIPS says whether Go's FIPS 140-3 module is in use, as this process finds it.
+	FIPS bool `json:"fips140"`
 }
 
 func versionCommand() *cobra.Command {
@@ -78,7 +81,8 @@ func versionCommand() *cobra.Command {
 			}
 			text := []byte(version + "\n")
 			var err error
-			b := build{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			b := build{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+				fips140.Enabled()}
 			switch output {
 			case "json":
 				text, err = json.MarshalIndent(b, "", "  ")

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 )
 
@@ -86,5 +87,26 @@ func Build(ctx context.Context, r Recipe) (*Built, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read how %s was built: %w", r.Package, err)
 	}
+	if err := r.check(info); err != nil {
+		return nil, err
+	}
 	return &Built{Recipe: r, Binary: binary, Info: info}, nil
+}
+
+// check refuses a program that says of itself that its cryptography is not what was asked for: an
+// older go command, or one with other defaults, would leave that out without a word.
+func (r Recipe) check(info *debug.BuildInfo) error {
+	want := map[string]string{"GOOS": r.OS, "GOARCH": r.Arch}
+	if r.FIPS {
+		want["GOFIPS140"], want["DefaultGODEBUG"] = FIPS, "fips140=on"
+	}
+	for _, s := range info.Settings {
+		if w, ok := want[s.Key]; ok && strings.Contains(s.Value, w) {
+			delete(want, s.Key)
+		}
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("%s for %s/%s was not built with %v", r.Package, r.OS, r.Arch, want)
+	}
+	return nil
 }

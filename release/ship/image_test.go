@@ -366,4 +366,9 @@ func TestFIPSBuildSaysSo(t *testing.T) {
 			t.Errorf("fips %v: it says %q, want %q", fips, got, want)
 		}
 	}
+	t.Setenv("GODEBUG", "fips140=only")
+	r.FIPS = true
+	if got := run(t, r); got != "1.2.3 true\n" {
+		t.Errorf("where nothing but the module may be used it says %q", got)
+	}
 }
