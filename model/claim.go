@@ -119,6 +119,8 @@ type Instance struct {
 	State    InstanceState
 	// FailureCode and FailureText say why State is Failed. The code is one of package cloud's.
 	FailureCode, FailureText string
-	Created                  time.Time // zero when the cloud does not say
-	Tags                     map[string]string
+	// FailureReason is the cloud's own code for it, "" = none; it is shown and counted, never acted upon.
+	FailureReason string
+	Created       time.Time // zero when the cloud does not say
+	Tags          map[string]string
 }

@@ -227,7 +227,7 @@ func (f *Fleet) withCause(i model.Instance, p *armcompute.VirtualMachineProperti
 	}
 	s := f.sizeKnown(i.Offering.Type)
 	e := classify(code, text, tried{offering: i.Offering, family: s.Family, cpu: s.CPUs * 1000})
-	i.FailureCode, i.FailureText = string(e.Code), provisioningFailed
+	i.FailureCode, i.FailureText, i.FailureReason = string(e.Code), provisioningFailed, code
 	if code != "" || text != "" {
 		i.FailureText = strings.TrimSpace(code + ": " + oneLine(text))
 	}

@@ -295,6 +295,9 @@ func soldOutLater(t *testing.T, w World) {
 	if got.FailureCode != string(cloud.NoCapacity) || got.FailureText == "" {
 		t.Errorf("failure code %q, text %q; want %s and the cloud's words", got.FailureCode, got.FailureText, cloud.NoCapacity)
 	}
+	if got.FailureReason == "" {
+		t.Error("the failure has not the cloud's own code")
+	}
 	if got.Claim != "one" || got.Offering != o.Key() {
 		t.Errorf("the failed machine is for claim %q, offering %s", got.Claim, got.Offering)
 	}

@@ -194,7 +194,7 @@ func (c *Cloud) fail(m *machine) {
 		return
 	}
 	m.State = model.Failed
-	m.FailureCode = string(cloud.NoCapacity)
+	m.FailureCode, m.FailureReason = string(cloud.NoCapacity), "AllocationFailed"
 	m.FailureText = fmt.Sprintf("AllocationFailed: %s could not be allocated", m.Offering)
 	m.now()
 }

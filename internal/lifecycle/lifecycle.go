@@ -83,6 +83,9 @@ type Step struct {
 	Do      Do
 	Why     model.Why
 	Message string // one sentence for people; "" when Why says it all
+	// Refusal is the cloud's own code when it accepted the machine and then did not make it, UnknownError when it gave none;
+	// "" otherwise. It is counted, never acted upon.
+	Refusal string
 	// Conditions to set on the claim, with Since filled in; Drop are conditions to take away.
 	Conditions  []model.Condition
 	Drop        []string

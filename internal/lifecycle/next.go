@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"time"
@@ -201,6 +202,7 @@ func (c *casebook) lost() Step {
 	}
 	why, reason := failure(i.FailureCode)
 	s := c.delete(why, i.FailureText)
+	s.Refusal = cmp.Or(i.FailureReason, "UnknownError")
 	s.Conditions = c.changed(model.Condition{Type: model.Launched, Status: model.False, Reason: reason, Message: clip(i.FailureText)})
 	return s
 }

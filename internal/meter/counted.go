@@ -165,7 +165,8 @@ func cloudCalls() []Metric {
 			Labels: "image size zone capacity_type nodepool", Help: "Machines asked for."},
 		{Name: "karpenter_instance_vm_create_failure_total", Kind: Counter, Profile: Lean,
 			Labels: "image size zone capacity_type nodepool phase error_code",
-			Help:   "Machines refused at once (sync), or accepted and then not made (async)."},
+			Help: "Machines refused at once (sync), or accepted and then not made " +
+				"(async), by the cloud's own code; UnknownError when it gave none."},
 		{Name: "karpenter_image_selection_error_count", Kind: Counter, Labels: "family",
 			Profile: Lean, Help: "Looks at a class that found no image for its family."},
 	}

@@ -5,6 +5,7 @@
 package observe
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -185,7 +186,7 @@ func (r *Recorder) Launched(c model.Claim, m model.Instance, attempts []market.A
 		if a.Err == nil {
 			continue
 		}
-		r.metrics.launchFailures.WithLabelValues(append(labels, "sync", string(cloud.CodeOf(a.Err)))...).Inc()
+		r.metrics.launchFailures.WithLabelValues(append(labels, "sync", ownCode(a.Err))...).Inc()
 		r.log.Info("the cloud refused an offering", "NodeClaim", c.Name, "offering", a.Offering.String(), "code", cloud.CodeOf(a.Err), "error", a.Err.Error())
 	}
 	if err != nil {
@@ -214,8 +215,8 @@ func (r *Recorder) countDisrupted(c model.Claim, why model.Why) {
 // ClaimDeleted tells that we gave up on a claim, or end it, and why.
 func (r *Recorder) ClaimDeleted(c model.Claim, s lifecycle.Step) {
 	r.countDisrupted(c, s.Why)
-	if s.Why == model.WhyInstanceFailed {
-		r.asyncFailed(c, s.Message)
+	if s.Refusal != "" {
+		r.asyncFailed(c, s.Refusal, s.Message)
 	}
 	r.log.Info("deleting nodeclaim", "NodeClaim", c.Name, "why", s.Why, "message", s.Message)
 	switch s.Why {
@@ -239,13 +240,17 @@ func (r *Recorder) terminating(c model.Claim, why model.Why) {
 	r.sayOfBoth(c.Name, c.NodeName, "DisruptionTerminating", "Disrupting NodeClaim: "+title(why))
 }
 
-// asyncFailed tells that a machine which was accepted was not made.
-func (r *Recorder) asyncFailed(c model.Claim, message string) {
-	k := c.Offering()
-	code, _, _ := strings.Cut(message, ":")
-	if code == "" || strings.ContainsAny(code, " \n") {
-		code = "UnknownError"
+// ownCode is the cloud's own code of a refusal, UnknownError when it gave none.
+func ownCode(err error) string {
+	if e, ok := errors.AsType[*cloud.Error](err); ok && e.Reason != "" {
+		return e.Reason
 	}
+	return "UnknownError"
+}
+
+// asyncFailed tells that a machine which was accepted was not made.
+func (r *Recorder) asyncFailed(c model.Claim, code, message string) {
+	k := c.Offering()
 	r.metrics.launchFailures.WithLabelValues(c.ImageID, k.Type, k.Zone, k.CapacityType, c.Pool, "async", code).Inc()
 	r.say(c, kube.Warning, "AsyncProvisioningError", "NodeClaim %s failed to register: %s", c.Name, message)
 }
