@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -116,5 +117,34 @@ func TestTheProgramIsForOtherSystemsToo(t *testing.T) {
 		if found != (system == "windows") {
 			t.Errorf("%s: the check sees syscall.Kill: %v", system, found)
 		}
+	}
+}
+
+// Kinds that are not stable come and go with versions of Kubernetes; docs/compatibility.md says that we
+// ask for none of them.
+func TestOnlyStableKindsOfKubernetesAreAsked(t *testing.T) {
+	unstable := regexp.MustCompile(`^"k8s\.io/api/\w+/v\d+(alpha|beta)\d+"$`)
+	if !unstable.MatchString(`"k8s.io/api/policy/v1beta1"`) {
+		t.Fatal("the check sees nothing")
+	}
+	set, asked := token.NewFileSet(), 0
+	for _, p := range madeOf(t, "linux") {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range f.Imports {
+				if strings.HasPrefix(i.Path.Value, `"k8s.io/api/`) {
+					asked++
+				}
+				if unstable.MatchString(i.Path.Value) {
+					t.Errorf("%s imports %s", set.Position(i.Pos()), i.Path.Value)
+				}
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("only %d imports of Kubernetes' kinds were seen", asked)
 	}
 }
