@@ -297,7 +297,7 @@ func (p *WhatIf) clashes() bool {
 func (p *WhatIf) spreads() bool {
 	return slices.ContainsFunc(p.d.Classes, func(g *assign.Class) bool {
 		for i, r := range g.Spread {
-			if r.Term.Key == topology.Host && (i >= len(g.Among) || p.d.Low(&g.Class, i) > 0) {
+			if r.Term.Key == topology.Host && (i >= len(g.Among) || p.d.Low(&g.Class, i, topology.There) > 0) {
 				return true
 			}
 		}

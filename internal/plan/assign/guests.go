@@ -92,7 +92,7 @@ func (d *hosting) receive(g *Class) {
 			}
 			d.receiveOnSlots(g, d.trail(guest), false)
 			d.receiveOnNew(g, d.trail(guest), false)
-		case d.Present(&g.Class):
+		case g.Present():
 			d.receiveOnSlots(g, d.trail(guest), false)
 		}
 	}
@@ -105,7 +105,7 @@ func (d *hosting) receiveBeside(g, guest *Class) {
 	joins := func(doms []int32) bool { return near.Joined(doms, places) }
 	for i := range theirs {
 		if joins(theirs[i].c.doms) && guest.Near.Met(theirs[i].c.doms, true) &&
-			d.Present(&guest.Class) {
+			guest.Present() {
 			return
 		}
 	}
@@ -204,7 +204,7 @@ func (d *hosting) receiveOnSlots(g *Class, guests []*Class, all bool) {
 				}
 				doms := d.Topo.Spots[d.Existing[at].Spot].Doms
 				for guest.Unseated() > 0 && d.Existing[at].Holds(&guest.PodClass, 1) > 0 &&
-					d.Allows(&guest.Class, doms, false) && d.mayTake(guest, at) {
+					d.Allows(&guest.Class, doms, topology.There) && d.mayTake(guest, at) {
 					d.sit(guest, at, 1)
 				}
 			}
@@ -221,8 +221,8 @@ func (d *hosting) welcomes(at int32, g *Class, guests []*Class, all bool) bool {
 		come = append(come, slices.Repeat([]*Class{h}, h.coming(all))...)
 	}
 	for _, h := range come {
-		if s.Holds(&h.PodClass, 1) == 0 || !d.Allows(&h.Class, doms, false) || !d.mayTake(h, at) ||
-			!d.followed(h, doms) {
+		if s.Holds(&h.PodClass, 1) == 0 || !d.Allows(&h.Class, doms, topology.There) ||
+			!d.mayTake(h, at) || !d.followed(h, doms) {
 			return false
 		}
 		d.reserve(&h.PodClass, at, 1)
@@ -244,7 +244,8 @@ func (d *hosting) receiveOnNew(g *Class, guests []*Class, all bool) {
 		best, most := -1, 0
 		for i := range opts {
 			o := &opts[i]
-			if !o.offer.ok || !d.Allows(&g.Class, o.c.doms, true) || !d.followed(g, o.c.doms) {
+			if !o.offer.ok || !d.Allows(&g.Class, o.c.doms, topology.Fresh) ||
+				!d.followed(g, o.c.doms) {
 				continue
 			}
 			b := d.started(g, o.c)

@@ -131,14 +131,14 @@ func (d *reserving) honourReservations(urge bool) bool {
 // keep seats one pod where it was planned, if its ties allow that now.
 func (d *reserving) keep(x reservation) bool {
 	x.g.Domains(false) // what is bought is bought: only domains that are there count
-	d.Keeping = true
-	defer func() { d.Keeping = false }()
-	if !d.Allows(&x.g.Class, d.Topo.Spots[d.Existing[x.slot].Spot].Doms, false) {
+	at := d.SiteOf(d.Existing[x.slot])
+	at.What = topology.Reserved
+	if !d.Allows(&x.g.Class, at.Doms, at.What) {
 		return false
 	}
 	x.g.pull(x.pod)
 	d.hold(x, -1)
-	d.sit(x.g, x.slot, 1)
+	d.sitAt(x.g, x.slot, 1, at)
 	return true
 }
 

@@ -222,7 +222,7 @@ func (d *desk) mayTake(g *Class, slot int32) bool {
 	}
 	d.Toil(len(d.Seats) / problem.SeatsAsOne)
 	for _, s := range d.Seats {
-		if s.Class == g && s.Slot == slot {
+		if s.Class.Key == g.Key && s.Slot == slot {
 			most -= s.N
 		}
 	}
@@ -241,12 +241,11 @@ func (d *desk) noteSeat(s Seated) {
 
 // paidFor reports whether the next pod of the class has a place on what is paid for, preferences aside.
 func (d *desk) paidFor(g *Class) bool {
-	form, rules, among := g.Constraint, g.Rules, g.Among
-	g.Constraint, g.Rules, g.Among = g.plain.form, g.plain.rules, nil
-	defer func() { g.Constraint, g.Rules, g.Among = form, rules, among }()
-	opts := d.cellsFor(g, nil)
+	plain := *g
+	plain.Constraint, plain.Rules = g.plain.form, g.plain.rules
+	opts := d.cellsFor(&plain, nil)
 	return slices.ContainsFunc(opts, func(o seatOption) bool {
-		slot, ok := d.candidate(g, &o)
+		slot, ok := d.candidate(&plain, &o)
 		return ok && slot >= 0
 	})
 }
@@ -273,20 +272,25 @@ func (d *desk) candidate(g *Class, o *seatOption) (int32, bool) {
 		}
 		i := int32(o.at)
 		s := d.Existing[i]
-		if s.Holds(&g.PodClass, 1) > 0 && d.Allows(&g.Class, d.Topo.Spots[s.Spot].Doms, false) &&
-			d.mayTake(g, i) {
+		if s.Holds(&g.PodClass, 1) > 0 &&
+			d.Allows(&g.Class, d.Topo.Spots[s.Spot].Doms, topology.There) && d.mayTake(g, i) {
 			return i, true
 		}
 	}
-	return -1, o.offer.ok && (len(g.Keys) > 0 || d.Allows(&g.Class, o.c.doms, true))
+	return -1, o.offer.ok && (len(g.Keys) > 0 || d.Allows(&g.Class, o.c.doms, topology.Fresh))
 }
 
 // sit nominates n pods of the class to an existing node.
 func (d *desk) sit(g *Class, slot int32, n int) {
+	d.sitAt(g, slot, n, d.SiteOf(d.Existing[slot]))
+}
+
+// sitAt is sit for who asked more closely about the node's site.
+func (d *desk) sitAt(g *Class, slot int32, n int, at topology.Site) {
 	s := d.Existing[slot]
 	d.reserve(&g.PodClass, slot, n)
 	d.noteSeat(Seated{g, slot, nil, n})
-	d.Bind(&g.Class, d.SiteOf(s), n)
+	d.Bind(&g.Class, at, n)
 	for _, p := range g.take(n) {
 		d.Plan.Existing = append(
 			d.Plan.Existing,

@@ -17,13 +17,13 @@ func (d *bundling) seatTogether(g *Class, opts []seatOption) {
 		for _, at := range opts[i].c.slots {
 			s := d.Existing[at]
 			doms := d.Topo.Spots[s.Spot].Doms
-			for g.Unseated() > 0 && s.Holds(&g.PodClass, 1) > 0 && d.Present(&g.Class) &&
-				d.Allows(&g.Class, doms, false) && d.mayTake(g, at) {
+			for g.Unseated() > 0 && s.Holds(&g.PodClass, 1) > 0 && g.Present() &&
+				d.Allows(&g.Class, doms, topology.There) && d.mayTake(g, at) {
 				d.sit(g, at, 1)
 			}
 		}
 	}
-	if d.Present(&g.Class) || g.Unseated() == 0 {
+	if g.Present() || g.Unseated() == 0 {
 		d.follow(g, opts)
 		return
 	}
@@ -38,7 +38,7 @@ func (d *bundling) seatTogether(g *Class, opts []seatOption) {
 	}
 	doms := d.Topo.Spots[d.Existing[slot].Spot].Doms
 	for g.Unseated() > 0 && d.Existing[slot].Holds(&g.PodClass, 1) > 0 &&
-		d.Allows(&g.Class, doms, false) && d.mayTake(g, slot) {
+		d.Allows(&g.Class, doms, topology.There) && d.mayTake(g, slot) {
 		d.sit(g, slot, 1)
 	}
 }
@@ -49,7 +49,7 @@ func (d *bundling) roomiest(g *Class, opts []seatOption) (slot int32, most int) 
 		for _, at := range opts[i].c.slots {
 			s := d.Existing[at]
 			if n := min(s.Holds(&g.PodClass, g.Unseated()), d.together(g, nil)); n > most &&
-				d.Allows(&g.Class, d.Topo.Spots[s.Spot].Doms, false) &&
+				d.Allows(&g.Class, d.Topo.Spots[s.Spot].Doms, topology.There) &&
 				d.mayTake(g, at) {
 				slot, most = at, n
 			}
@@ -212,14 +212,14 @@ func (d *bundling) regarded(g *Class, at topology.Site, n int) int {
 // regards is stands for a machine to buy, but without affinity on that machine.
 func (d *desk) regards(g *Class, doms []int32) bool {
 	if !g.NearHost() {
-		return d.Allows(&g.Class, doms, true)
+		return d.Allows(&g.Class, doms, topology.Fresh)
 	}
 	keep := g.Near
 	g.Near.Terms = slices.DeleteFunc(
 		slices.Clone(keep.Terms),
 		func(x *topology.Term) bool { return x.Key == topology.Host },
 	)
-	ok := d.Allows(&g.Class, doms, true)
+	ok := d.Allows(&g.Class, doms, topology.Fresh)
 	g.Near = keep
 	return ok
 }

@@ -244,7 +244,7 @@ func (d Explainer) strikeTies(l *ledger, g *assign.Class) {
 	for _, t := range d.tiesOf(g) {
 		gone := bitset.New(len(l.s.Offerings.Items))
 		l.rest.Each(func(i int) {
-			if !d.Allows(t.alone, d.domsOf(l.s, g, i), true) {
+			if !d.Allows(t.alone, d.domsOf(l.s, g, i), topology.Fresh) {
 				gone.Add(i)
 			}
 		})

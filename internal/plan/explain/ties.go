@@ -22,7 +22,7 @@ func (d Explainer) tieText(s *problem.NodePool, g *topology.Class) (model.Why, s
 				d.lacked(s, r.Term.Elig, k),
 			)
 		}
-		low := d.Low(g, i)
+		low := d.Low(g, i, topology.There)
 		for _, dom := range g.Among[i] {
 			if r.Term.Matched.At(dom) == low && (low > 0 || r.Term.Matched.Total > 0) {
 				return model.WhyTopologySpread, fmt.Sprintf(
@@ -41,7 +41,7 @@ func (d Explainer) tieText(s *problem.NodePool, g *topology.Class) (model.Why, s
 	case len(g.Joint) > 0 && !slices.ContainsFunc(g.Joint, unused) &&
 		len(g.Near.Terms)+len(g.Anti)+len(g.Spread) == 0:
 		return model.WhyVolumes, d.jointText(g.Joint[0])
-	case len(g.Near.Terms) > 0 && !d.Present(g):
+	case len(g.Near.Terms) > 0 && !g.Present():
 		return model.WhyPodAffinity, "no pod that it wants to be near is anywhere"
 	case len(g.Near.Terms) > 0:
 		return model.WhyPodAffinity, "it cannot be near the pods that it wants to be near"

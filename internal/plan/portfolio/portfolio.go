@@ -219,7 +219,7 @@ func (p *Packer) ByPriority(best *Draft, want, turn []int) *Draft {
 		return best
 	}
 	out := &Draft{}
-	limits := p.Limits
+	q := *p
 	for now := range last + 1 {
 		some := make([]int, len(want))
 		for g, t := range turn {
@@ -227,15 +227,13 @@ func (p *Packer) ByPriority(best *Draft, want, turn []int) *Draft {
 				some[g] = want[g]
 			}
 		}
-		p.Limits = p.Remaining(nil)
-		p.topUp(out.Bins, some)
+		q.Limits = p.Remaining(out.Bins)
+		q.topUp(out.Bins, some)
 		if slices.Max(some) > 0 {
-			out.Bins = append(out.Bins, p.Pack(some).Bins...)
+			out.Bins = append(out.Bins, q.Pack(some).Bins...)
 		}
-		p.Limits = limits
-		p.Limits = p.Remaining(out.Bins)
 	}
-	p.Limits = limits
+	p.Steps, p.Cut = q.Steps, q.Cut
 	p.settle(out, want)
 	had, have := make([]int, last+1), make([]int, last+1)
 	for g, t := range turn {

@@ -6,8 +6,20 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 )
 
+// Asking says what a pod asks about.
+type Asking int
+
+const (
+	// There is a machine that is there, or on its way.
+	There Asking = iota
+	// Reserved is likewise, and room is held on it for the pod itself: what is held for others does not stand in its way.
+	Reserved
+	// Fresh is a machine yet to be bought. What is on the same machine is left to packing.
+	Fresh
+)
+
 // Low is the count that kube-scheduler measures skew from.
-func (d *Ties) Low(g *Class, i int) int32 {
+func (d *Ties) Low(g *Class, i int, what Asking) int32 {
 	r := &g.Spread[i]
 	if len(g.Among[i]) < int(r.Min) {
 		return 0
@@ -15,50 +27,44 @@ func (d *Ties) Low(g *Class, i int) int32 {
 	if len(r.Term.Matched.N) >= len(g.Among[i]) {
 		d.Toil(len(g.Among[i]) / problem.DomainsAsOne)
 	}
-	n := r.Term.least(g.Among[i], !d.Keeping)
+	n := r.Term.least(g.Among[i], what != Reserved)
 	if n == NoBound {
 		return 0
 	}
 	return n
 }
 
-// Allows reports whether the ties of the class let one more pod of it into domains. On a machine yet to be bought, what is on the
-// same machine is left to packing.
-func (d *Ties) Allows(g *Class, doms []int32, fresh bool) bool {
+// Allows reports whether the ties of the class let one more pod of it into domains.
+func (d *Ties) Allows(g *Class, doms []int32, what Asking) bool {
 	if !g.Tied() {
 		return true
 	}
 	if !d.Toil(g.Ask()) {
 		return false
 	}
+	fresh := what == Fresh
 	for i := range g.Spread {
 		r := &g.Spread[i]
 		if r.Term.Key == Host && fresh {
 			continue
 		}
 		dom := doms[r.Term.Key]
-		if dom < 0 ||
-			r.Term.Matched.At(
-				dom,
-			)+r.Term.Maybe.At(
-				dom,
-			)+d.heldFor(
-				&r.Term.Held,
-				dom,
-			)+r.Self-d.Low(
-				g,
-				i,
-			) > r.Skew {
+		if dom < 0 {
+			return false
+		}
+		n := r.Term.Matched.At(dom) + r.Term.Maybe.At(dom) + what.held(&r.Term.Held, dom) + r.Self
+		if n-d.Low(g, i, what) > r.Skew {
 			return false
 		}
 	}
 	for _, x := range g.Anti {
-		if dom := doms[x.Key]; dom == Either || dom != Unknown && d.busy(&x.Matched, &x.Held, dom) {
+		dom := doms[x.Key]
+		if dom == Either || dom != Unknown && what.busy(&x.Matched, &x.Held, dom) {
 			return false
 		}
 	}
 	for _, x := range g.Avoid {
-		if dom := doms[x.Key]; dom == Either || dom != Unknown && d.busy(&x.Matched, nil, dom) {
+		if dom := doms[x.Key]; dom == Either || dom != Unknown && x.Matched.At(dom) > 0 {
 			return false
 		}
 	}
@@ -83,11 +89,11 @@ func (d *Ties) Allows(g *Class, doms []int32, fresh bool) bool {
 		if dom == Unknown {
 			continue
 		}
-		if d.busy(&x.Owners, &x.HeldOwners, dom) {
+		if what.busy(&x.Owners, &x.HeldOwners, dom) {
 			return false
 		}
 		lim, ok := x.lim[dom]
-		if ok && !d.Keeping && x.Matched.At(dom)+1 > lim && !g.asTight(x) {
+		if ok && what != Reserved && x.Matched.At(dom)+1 > lim && !g.asTight(x) {
 			return false
 		}
 	}
@@ -98,7 +104,7 @@ func (d *Ties) Allows(g *Class, doms []int32, fresh bool) bool {
 			}
 		}
 	}
-	return d.joins(g, doms, fresh) && g.Near.Met(doms, fresh)
+	return g.joins(doms, what) && g.Near.Met(doms, fresh)
 }
 
 // asTight reports whether the class itself asks for as little skew by the term as anybody: then the
@@ -111,15 +117,15 @@ func (g *Class) asTight(x *Term) bool {
 
 // joins reports whether all that use volumes with the class that are yet to be made are in these domains, or nowhere yet. Such a volume is made for the first
 // of them to be bound, and then keeps the others to its domain (volume binding in kube-scheduler). One that a single pod may use at a time nobody else uses.
-func (d *Ties) joins(g *Class, doms []int32, fresh bool) bool {
+func (g *Class) joins(doms []int32, what Asking) bool {
 	for _, x := range g.Joint {
-		n := x.Matched.Total + d.allHeld(x)
+		n := x.Matched.Total + what.allHeld(x)
 		switch dom := doms[x.Key]; {
 		case n == 0:
 		case x.OnePod:
 			return false
-		case x.Key == Host && fresh: // left to bundles
-		case dom < 0 || int64(x.Matched.At(dom)+d.heldFor(&x.Held, dom)) < n:
+		case x.Key == Host && what == Fresh: // left to bundles
+		case dom < 0 || int64(x.Matched.At(dom)+what.held(&x.Held, dom)) < n:
 			return false
 		}
 	}
@@ -127,19 +133,24 @@ func (d *Ties) joins(g *Class, doms []int32, fresh bool) bool {
 }
 
 // allHeld counts planned pods that room is held for and that the term picks, wherever they are.
-func (d *Ties) allHeld(x *Term) int64 {
-	if d.Keeping {
+func (what Asking) allHeld(x *Term) int64 {
+	if what == Reserved {
 		return 0
 	}
 	return x.Held.Total
 }
 
-// heldFor counts planned pods that the domain is kept for; they do not stand in each other's way.
-func (d *Ties) heldFor(c *Counter, dom int32) int32 {
-	if d.Keeping {
+// held counts planned pods that the domain is kept for; they do not stand in each other's way.
+func (what Asking) held(c *Counter, dom int32) int32 {
+	if what == Reserved {
 		return 0
 	}
 	return c.At(dom)
+}
+
+// busy reports whether pods are counted in a domain, or room is held for them there.
+func (what Asking) busy(c, held *Counter, dom int32) bool {
+	return c.At(dom) > 0 || what.held(held, dom) > 0
 }
 
 // Met reports whether the class's required affinity holds: pods that all terms pick are there, or there are none anywhere and
@@ -165,11 +176,6 @@ func (g *NearRule) Met(doms []int32, fresh bool) bool {
 	return here || none && g.Self
 }
 
-// busy reports whether pods are counted in a domain, or room is held for them there.
-func (d *Ties) busy(c, held *Counter, dom int32) bool {
-	return c.At(dom) > 0 || held != nil && d.heldFor(held, dom) > 0
-}
-
 // Joined reports whether any of the places is where pods in the domains are looked for. Who is to be on the same machine is so in every domain that
 // both know.
 func (r *NearRule) Joined(doms []int32, places [][]int32) bool {
@@ -189,14 +195,13 @@ func (r *NearRule) Joined(doms []int32, places [][]int32) bool {
 }
 
 // Present reports whether any pod that the class wants to be near is anywhere.
-func (d *Ties) Present(g *Class) bool {
+func (g *Class) Present() bool {
 	for _, x := range g.Near.Terms {
 		if x.Matched.Total > 0 || x.going > 0 {
 			return true
 		}
 	}
-	return slices.ContainsFunc(
-		g.Joint,
-		func(x *Term) bool { return x.Key == Host && x.Matched.Total+d.allHeld(x) > 0 },
-	)
+	return slices.ContainsFunc(g.Joint, func(x *Term) bool {
+		return x.Key == Host && x.Matched.Total+x.Held.Total > 0
+	})
 }

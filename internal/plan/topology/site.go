@@ -7,6 +7,8 @@ type Site struct {
 	Doms []int32 // per key
 	Spot int32
 	Form *problem.NodeConstraint
+	// What is There, or Reserved for pods that room is held for; it says nothing where machines are yet to be bought.
+	What Asking
 }
 
 // SiteOf is where an existing node is.
@@ -76,7 +78,7 @@ func (d *Ties) Bind(g *Class, at Site, n int) {
 		if r.Term.lim == nil {
 			r.Term.lim = map[int32]int32{}
 		}
-		lim := d.Low(g, i) + r.Skew
+		lim := d.Low(g, i, at.What) + r.Skew
 		if old, ok := r.Term.lim[at.Spot]; !ok || lim < old {
 			d.Journal.lim(r.Term, at.Spot)
 			r.Term.lim[at.Spot] = lim

@@ -341,8 +341,6 @@ type Ties struct {
 	problem.Problem
 	Topo    *topology
 	Journal *Journal // nil when nothing is taken back
-	// Keeping is set while a planned pod asks for its own place.
-	Keeping bool
 	// Standing is set in what-ifs: the classes' pods run, and count where they are.
 	Standing bool
 	// Granted says that preferences are granted as far as possible.
