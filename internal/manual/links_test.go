@@ -68,7 +68,8 @@ func follow(page, link string) string {
 // Every link of every document leads to a file, and to a section of it, that is there; those to
 // elsewhere are only looked at.
 func TestLinksLeadSomewhere(t *testing.T) {
-	pages := append(manualPages(t), "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md")
+	pages := append(manualPages(t), "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md",
+		"SECURITY.md", "CHANGELOG.md")
 	n := 0
 	for _, page := range pages {
 		text := inCode.ReplaceAllString(fenced.ReplaceAllString(read(t, page), ""), "")
