@@ -66,6 +66,38 @@ func TestWhatIsAskedForIsInTheTables(t *testing.T) {
 	}
 }
 
+// What each of their queries selects is in the tables, too. Series of histograms have names of their own.
+func TestWhatQueriesSelectIsInTheTables(t *testing.T) {
+	_, labels := known()
+	raw, err := os.ReadFile(filepath.Join("testdata", "queries.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(raw)) {
+		line, _, missing := strings.Cut(strings.TrimSpace(line), " not: ")
+		f := strings.Fields(line)
+		if len(f) == 0 || f[0] == "#" || missing {
+			continue
+		}
+		n++
+		have, there := labels[f[2]]
+		if len(f) != 4 || !there {
+			t.Errorf("%s: no table has it", line)
+			continue
+		}
+		for _, l := range strings.Split(f[3], ",") {
+			key, _, _ := strings.Cut(l, "=")
+			if key != "-" && !slices.Contains(have, key) {
+				t.Errorf("%s: no label %s", line, key)
+			}
+		}
+	}
+	if n < 130 {
+		t.Errorf("only %d rows were read", n)
+	}
+}
+
 var (
 	metricName = regexp.MustCompile(`\b(?:karpenter|operator|controller_runtime|workqueue|` +
 		`client_go|leader_election)_\w+`)

@@ -10,13 +10,13 @@ import (
 	"github.com/karpenter-aks/karpenter/plane/helm"
 )
 
-// manifestsAreValid asks the API server, strictly, about every manifest of the repository: the examples, and what both charts
-// render to. Those of older versions are refused, which is what convert is for; knobs are the lab's and no manifests.
+// manifestsAreValid asks the API server, strictly, about every manifest of the repository: the examples, our definitions, the lab's
+// DaemonSets, and what both charts render to. Those of older versions are refused, which is what convert is for; knobs are the lab's and no manifests.
 func (l *lab) manifestsAreValid(h *helm.Helm) {
 	l.t.Helper()
 	strict := []string{"kubectl", "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f"}
 	asked := 0
-	err := filepath.WalkDir("../../examples", func(path string, d fs.DirEntry, err error) error {
+	ask := func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && (d.Name() == "older" || d.Name() == "knobs") {
 			return firstOf(err, fs.SkipDir)
 		}
@@ -30,9 +30,12 @@ func (l *lab) manifestsAreValid(h *helm.Helm) {
 		l.do(append(strict, full)...)
 		asked++
 		return nil
-	})
-	if err != nil || asked < 2 {
-		l.t.Fatalf("%d examples, %v", asked, err)
+	}
+	for _, root := range []string{"examples", "api/crds/aks", "lab/kubelet/manifests"} {
+		before := asked
+		if err := filepath.WalkDir(filepath.Join("..", "..", root), ask); err != nil || asked == before {
+			l.t.Fatalf("%d manifests in %s, %v", asked-before, root, err)
+		}
 	}
 	for _, name := range []string{assemble.Release, "karpenter-crd"} {
 		history, err := h.History(name)

@@ -125,28 +125,37 @@ type asked struct {
 	reason       string // why there is no data; "" = there is
 }
 
-func facts(t *testing.T) (out []asked) {
+// rows reads a file of facts: words, and behind " not: " a reason.
+func rows(t *testing.T, file string, words int, each func(f []string, reason string)) {
 	t.Helper()
-	raw, err := os.ReadFile("../../internal/meter/testdata/asked.txt")
+	raw, err := os.ReadFile(filepath.Join("../../internal/meter/testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(raw)) {
 		line, reason, _ := strings.Cut(strings.TrimSpace(line), " not: ")
-		f := strings.Fields(line)
-		if len(f) != 4 || f[0] == "#" {
-			continue
+		if f := strings.Fields(line); len(f) == words && f[0] != "#" {
+			each(f, reason)
 		}
-		x := asked{metric: f[1], kind: f[2], reason: reason}
-		if f[3] != "-" {
-			x.labels = strings.Split(f[3], ",")
-		}
-		out = append(out, x)
 	}
+}
+
+func facts(t *testing.T) (out []asked) {
+	t.Helper()
+	rows(t, "asked.txt", 4, func(f []string, reason string) {
+		out = append(out, asked{f[1], f[2], labelsOf(f[3]), reason})
+	})
 	return out
 }
 
-// series is what of a fact stands in Prometheus, with all its labels said.
+func labelsOf(s string) []string {
+	if s == "-" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+// series is what of a fact stands in Prometheus, with all its labels said; those with a value have that one.
 func (x asked) series() string {
 	name := x.metric
 	if x.kind == "histogram" {
@@ -154,9 +163,44 @@ func (x asked) series() string {
 	}
 	var labels []string
 	for _, l := range x.labels {
-		labels = append(labels, l+`!=""`)
+		if key, value, fixed := strings.Cut(l, "="); fixed {
+			labels = append(labels, fmt.Sprintf("%s=%q", key, value))
+		} else {
+			labels = append(labels, l+`!=""`)
+		}
 	}
 	return "last_over_time(" + name + "{" + strings.Join(labels, ",") + "}[1h])"
+}
+
+// answersQueries judges what each query of well-known dashboards selects, and counts the queries of which everything is there.
+func (p *prometheus) answersQueries() {
+	t := p.l.t
+	t.Helper()
+	missing, selections := map[string]bool{}, 0
+	rows(t, "queries.txt", 4, func(f []string, reason string) {
+		selections++
+		x := asked{metric: f[2], labels: labelsOf(f[3]), reason: reason}
+		has := p.query(x.series()) > 0
+		if has && reason != "" {
+			t.Errorf("%s %s: %s %v has data, although %s", f[0], f[1], x.metric, x.labels, reason)
+		}
+		if !has && reason == "" {
+			t.Errorf("%s %s: %s has no data by %v", f[0], f[1], x.metric, x.labels)
+		}
+		for _, n := range strings.Split(f[1], ",") {
+			missing[f[0]+" "+n] = missing[f[0]+" "+n] || !has
+		}
+	})
+	found := 0
+	for _, m := range missing {
+		if !m {
+			found++
+		}
+	}
+	t.Logf("%d of %d queries find everything that they select (%d selections)", found, len(missing), selections)
+	if len(missing) < 170 {
+		t.Errorf("only %d queries were read", len(missing))
+	}
 }
 
 // Every metric that a well-known dashboard or alert asks for has data, with the labels that it asks by, and is of the type that it takes it
@@ -188,6 +232,7 @@ func (p *prometheus) hasWhatIsAskedFor() {
 	if len(list) < 60 {
 		t.Errorf("only %d facts were read", len(list))
 	}
+	p.answersQueries()
 	p.understands()
 }
 

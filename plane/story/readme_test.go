@@ -64,10 +64,29 @@ func TestFirstTenMinutes(t *testing.T) {
 	l.until("its pods run elsewhere", 3*time.Minute, func() bool { return l.running("inflate", 5) })
 	t.Logf("a node deleted by hand was drained and replaced in %.1f s", time.Since(began).Seconds())
 
+	l.everyLimitAndSpot()
 	l.do("kubectl", "delete", "deployment", "inflate")
 	l.until("every node, VM, NIC and disk is gone", 3*time.Minute, l.nothingLeft)
 	watch.hasWhatIsAskedFor()
 	l.olderManifests()
+}
+
+// everyLimitAndSpot gives the pool limits of each resource, and a second pool a spot machine: dashboards ask for them.
+func (l *lab) everyLimitAndSpot() {
+	l.t.Helper()
+	l.do("kubectl", "patch", "nodepool", "general-purpose", "--type", "merge", "-p",
+		`{"spec":{"limits":{"cpu":"100","memory":"1000Gi","nodes":"50","pods":"5000","ephemeral-storage":"10000Gi"}}}`)
+	l.do("kubectl", "apply", "-f", "story/testdata/pool-of-spot.yaml")
+	l.scale("inflate", 12)
+	l.until("twelve pods run", 2*time.Minute, func() bool { return l.running("inflate", 12) })
+	l.until("one of their nodes is spot", time.Minute, func() bool {
+		for _, n := range l.nodes() {
+			if n.Labels["karpenter.sh/capacity-type"] == "spot" {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // olderManifests applies what convert makes of manifests that the API server does not know.
