@@ -5,7 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -30,6 +30,10 @@ func (a *audit) related() bool {
 		}
 	}
 	if len(a.placed) == 0 {
+		return false
+	}
+	refuses := func(d model.Daemon) bool { return len(d.Pod.PodAntiAffinity) > 0 }
+	if a.w.Index.Refusing().Len() == 0 && !slices.ContainsFunc(a.w.Daemons, refuses) {
 		return false
 	}
 	l := newLookup(a.w, maps.Keys(a.placed))
@@ -264,18 +268,30 @@ func (m *machine) values(key string) []string {
 	return out
 }
 
-func termText(t model.PodTerm) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %q", canonical(t.Key), t.Namespaces)
+func termText(t model.PodTerm) string { return string(appendTerm(nil, t)) }
+
+// appendTerm appends what tells terms apart.
+func appendTerm(b []byte, t model.PodTerm) []byte {
+	b = append(b, canonical(t.Key)...)
+	quoted := func(list []string) {
+		b = append(b, ' ')
+		for _, v := range list {
+			b = append(strconv.AppendQuote(b, v), ',')
+		}
+	}
+	quoted(t.Namespaces)
 	for _, s := range []*model.Selector{t.Selector, t.NamespaceSelector} {
 		if s == nil {
-			b.WriteString(" nothing")
+			b = append(b, " nothing"...)
 			continue
 		}
 		for _, r := range s.Requirements {
-			fmt.Fprintf(&b, " %q %s %q;", r.Key, r.Op, r.Values)
+			b = append(strconv.AppendQuote(append(b, ' '), r.Key), ' ')
+			b = append(b, r.Op...)
+			quoted(r.Values)
+			b = append(b, ';')
 		}
-		b.WriteString(".")
+		b = append(b, '.')
 	}
-	return b.String()
+	return b
 }

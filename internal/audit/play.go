@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -73,7 +72,6 @@ func (t *tallies) begin(pick []int, gone bool) *play {
 		}
 		p.faces = append(p.faces, m.faces[pick[i]])
 	}
-	planned := t.a.placed
 	for _, x := range t.list {
 		s := &state{waiting: map[int][]*unit{}}
 		for _, term := range x.terms {
@@ -92,10 +90,8 @@ func (t *tallies) begin(pick []int, gone bool) *play {
 				s.owners[d]++
 			}
 		}
-		for _, w := range x.who {
-			if !planned[w.pod] {
-				s.add(w.machine)
-			}
+		for _, w := range x.there {
+			s.add(w.machine)
 		}
 		p.states = append(p.states, s)
 	}
@@ -134,7 +130,7 @@ func (p *play) bindDaemons() {
 func (p *play) domains(x *tally, key string) *domains {
 	text := canonical(key)
 	if x.rule == Spread {
-		text += fmt.Sprint(" ", x.all, p.t.nodesText(x.owner, x.spread))
+		text += " " + x.nodes
 	}
 	if d := p.worlds[text]; d != nil {
 		return d

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,6 +23,9 @@ type tallies struct {
 	kins       map[string]*kin
 	units      []*unit
 	crew       map[*model.Daemon]*kin // daemons, with who counts them and whom they refuse
+	// Scratch of kinText, which is asked of every pod of the plan.
+	text   []byte
+	labels []string
 }
 
 // tally counts, by domain, the pods that all of its terms pick.
@@ -35,7 +37,9 @@ type tally struct {
 	spread model.Spread
 	owner  *model.Pod
 	all    []string
+	nodes  string // what tells apart which machines count for it; spread only
 	who    []seat // pods that are counted, running and planned
+	there  []seat // those of them that the plan gives no place
 	ending []seat // pods that end, which may be found as long as they are there
 	owners []seat // running pods whose anti-affinity it is
 }
@@ -119,6 +123,13 @@ func newTallies(a *audit) *tallies {
 			}
 		}
 	}
+	for _, x := range t.list {
+		for _, s := range x.who {
+			if !a.placed[s.pod] {
+				x.there = append(x.there, s)
+			}
+		}
+	}
 	return t
 }
 
@@ -136,8 +147,11 @@ func (t *tallies) seats(k *model.Kind) iter.Seq[seat] {
 
 // refusing makes the tallies of whom running pods refuse, as far as that is pods of the plan.
 func (t *tallies) refusing() {
+	if t.a.w.Index.Refusing().Len() == 0 {
+		return
+	}
 	l := newLookup(t.a.w, maps.Keys(t.a.placed))
-	for k := range t.a.w.Index.Kinds().All() {
+	for k := range t.a.w.Index.Refusing().All() {
 		for _, term := range k.Pod().PodAntiAffinity {
 			if !l.picks(term) {
 				continue
@@ -154,12 +168,12 @@ func (t *tallies) refusing() {
 
 // kinOf sorts a planned pod, and makes the tallies of what it asks.
 func (t *tallies) kinOf(p *model.Pod) *kin {
-	text := t.kinText(p)
-	if k := t.kins[text]; k != nil {
+	t.text = t.kinText(t.text[:0], p)
+	if k := t.kins[string(t.text)]; k != nil {
 		return k
 	}
 	k := &kin{pod: p}
-	t.kins[text] = k
+	t.kins[string(t.text)] = k
 	var all []string
 	for _, s := range p.Spread {
 		if s.Hard {
@@ -172,8 +186,9 @@ func (t *tallies) kinOf(p *model.Pod) *kin {
 			continue
 		}
 		term := model.PodTerm{Key: s.Key, Selector: s.Selector, Namespaces: []string{p.Namespace}}
-		x := t.tally(Spread, []model.PodTerm{term}, termText(term)+t.nodesText(p, s)+fmt.Sprint(all))
-		x.spread, x.owner, x.all = s, p, all
+		nodes := t.nodesText(p, s) + fmt.Sprint(all)
+		x := t.tally(Spread, []model.PodTerm{term}, termText(term)+nodes)
+		x.spread, x.owner, x.all, x.nodes = s, p, all, nodes
 		k.spreads, k.limits = append(k.spreads, x), append(k.limits, s)
 	}
 	if len(p.PodAffinity) > 0 {
@@ -210,24 +225,29 @@ func (t *tallies) nodesText(p *model.Pod, s model.Spread) string {
 	return out
 }
 
-func (t *tallies) kinText(p *model.Pod) string {
-	var b strings.Builder
-	b.WriteString(p.Namespace)
-	for _, k := range slices.Sorted(maps.Keys(p.Labels)) {
-		b.WriteString("\x00" + k + "\x00" + p.Labels[k])
+// kinText appends what tells planned pods apart here.
+func (t *tallies) kinText(b []byte, p *model.Pod) []byte {
+	b = append(b, p.Namespace...)
+	t.labels = slices.AppendSeq(t.labels[:0], maps.Keys(p.Labels))
+	slices.Sort(t.labels)
+	for _, k := range t.labels {
+		b = append(b, 0)
+		b = append(append(append(b, k...), 0), p.Labels[k]...)
 	}
 	for _, s := range p.Spread {
 		if s.Hard {
-			fmt.Fprintf(&b, "\x01%d %d %s %s", s.MaxSkew, s.MinDomains, termText(model.PodTerm{Key: s.Key, Selector: s.Selector}), t.nodesText(p, s))
+			b = fmt.Appendf(b, "\x01%d %d ", s.MaxSkew, s.MinDomains)
+			b = appendTerm(b, model.PodTerm{Key: s.Key, Selector: s.Selector})
+			b = append(b, t.nodesText(p, s)...)
 		}
 	}
 	for _, x := range p.PodAffinity {
-		b.WriteString("\x02" + termText(x))
+		b = appendTerm(append(b, 2), x)
 	}
 	for _, x := range p.PodAntiAffinity {
-		b.WriteString("\x03" + termText(x))
+		b = appendTerm(append(b, 3), x)
 	}
-	return b.String()
+	return b
 }
 
 func (t *tallies) tally(rule Rule, terms []model.PodTerm, text string) *tally {
