@@ -69,6 +69,8 @@ func (k explained) command() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--feature-gates %w", err)
 			}
+			f.progress = newProgress(cmd.ErrOrStderr())
+			defer f.progress.end()
 			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), files)
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -108,6 +109,8 @@ func listAll(ctx context.Context, of dynamic.ResourceInterface, each func([]byte
 			return err
 		}
 		for i := range page.Items {
+			// A third of an object, which no decider reads.
+			unstructured.RemoveNestedField(page.Items[i].Object, "metadata", "managedFields")
 			object, err := json.Marshal(page.Items[i].Object)
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,10 @@ type simulateFlags struct {
 	without                    []string
 	at                         string
 	accept                     int
+	// whatIf are variations, or files on top.
+	whatIf []string
+	// progress tells what takes long; nil tells nothing.
+	progress *progress
 	// live is the cluster to ask when no file is named.
 	live liveFlags
 }
@@ -51,8 +56,9 @@ func (f *simulateFlags) register(cmd *cobra.Command) {
 	fl.Float64Var(&f.memoryOverhead, "vm-memory-overhead-percent", 0.075, "share of a machine's memory that the hypervisor keeps")
 }
 
-// answer reads the world and decides.
+// answer reads the world and decides; then again for each variation.
 func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []string) (simulate.Answer, error) {
+	f.progress.say("reading what is there")
 	o, err := f.options(ctx, stdin, names)
 	if err != nil {
 		return simulate.Answer{}, err
@@ -61,7 +67,47 @@ func (f *simulateFlags) answer(ctx context.Context, stdin io.Reader, names []str
 	if err != nil {
 		return simulate.Answer{}, err
 	}
-	return simulate.Decide(q)
+	f.progress.say("reading what could be")
+	var others []simulate.Question // before anything is decided: mistakes are told at once
+	var errs []error
+	for _, what := range f.whatIf {
+		other, err := f.vary(ctx, stdin, o, q, what)
+		others, errs = append(others, other), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return simulate.Answer{}, err
+	}
+	f.progress.say("planning beside %d nodes", len(q.World.Nodes))
+	a, err := simulate.Decide(q)
+	if err != nil {
+		return a, err
+	}
+	for i, other := range others {
+		f.progress.say("planning as if %s", f.whatIf[i])
+		b, err := simulate.Decide(other)
+		if err != nil {
+			return a, fmt.Errorf("--what-if %s: %w", f.whatIf[i], err)
+		}
+		a.WhatIf = append(a.WhatIf, b.InShort(f.whatIf[i]))
+	}
+	return a, nil
+}
+
+// vary is the question with one thing otherwise: what a file says on top, or a variation.
+func (f *simulateFlags) vary(ctx context.Context, stdin io.Reader, o simulate.Options, q simulate.Question, what string) (simulate.Question, error) {
+	if _, err := os.Stat(what); err == nil {
+		file, err := readInput(stdin, what, maxInput)
+		if err != nil {
+			return simulate.Question{}, fmt.Errorf("--what-if: %w", err)
+		}
+		o.Files = append(slices.Clone(o.Files), file)
+		return f.read(ctx, o)
+	}
+	other, err := q.Vary(what)
+	if err != nil {
+		return other, fmt.Errorf("--what-if %w", err)
+	}
+	return other, nil
 }
 
 // options reads the files, or the cluster where there are none.
@@ -144,6 +190,11 @@ func readInput(stdin io.Reader, name string, most int64) (simulate.File, error) 
 			return simulate.File{}, fmt.Errorf("%s is a directory: name the files in it, like %s", name, filepath.Join(name, "*.yaml"))
 		} else if err == nil {
 			size = info.Size()
+			if info.Mode().IsRegular() && size >= mappedFrom && size <= most {
+				if text, done, err := mapped(f, int(size)); err == nil {
+					return simulate.File{Name: shown, Text: text, Done: done}, nil
+				}
+			}
 		}
 		from = f
 	}
@@ -180,6 +231,7 @@ make one world; an object in a later file takes the place of its namesake in an 
   karpenter simulate --live another-nodepool.yaml         # what if it had one more pool?
   karpenter simulate dump.yaml another-nodepool.yaml      # the same for a dump
   karpenter simulate dump.yaml --without aks-node-1       # what if that node left?
+  karpenter simulate dump.yaml --what-if spot --what-if 'requests*0.7'
   karpenter help scenario                                 # how scenarios are written
   kubectl get nodes,pods,nodepools -A -o json | karpenter simulate - --location westeurope`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -193,6 +245,8 @@ make one world; an object in a later file takes the place of its namesake in an 
 			if f.accept < 0 {
 				return fmt.Errorf("--trace-upto: %d is no line of a trace; they begin with 1", f.accept)
 			}
+			f.progress = newProgress(cmd.ErrOrStderr())
+			defer f.progress.end()
 			a, err := f.answer(cmd.Context(), cmd.InOrStdin(), args)
 			if err != nil {
 				return err
@@ -223,6 +277,7 @@ make one world; an object in a later file takes the place of its namesake in an 
 	f.register(cmd)
 	cmd.Flags().BoolVar(&trace, "trace", false, "also list the decisions on the way to the plan, and what each changed")
 	cmd.Flags().IntVar(&f.accept, "trace-upto", 0, "show the plan as it was at this line of the trace")
+	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, "also say in short what would be if: a file on top, or "+simulate.Variations+". May be given more than once")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, wide (nothing cut short), json or yaml")
 	cmd.Flags().BoolVar(&fail, "fail-on-unscheduled", false, fmt.Sprintf("end with exit code %d when a pod is left without a place", unscheduledExit))
 	return cmd

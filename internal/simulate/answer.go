@@ -32,6 +32,8 @@ type Answer struct {
 	// HoldsPlan is set when the input holds such a plan.
 	HoldsPlan bool
 	Notes     []string // what was assumed, for people
+	// WhatIf are answers to variations of the question, in the order in which they were asked.
+	WhatIf []Varied
 
 	minValues place.MinValues
 }

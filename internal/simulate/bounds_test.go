@@ -28,7 +28,7 @@ func TestTooMuchIsRefusedInWords(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		in, err := read([]File{{c.name, []byte(c.text)}})
+		in, err := read([]File{{Name: c.name, Text: []byte(c.text)}})
 		runtime.ReadMemStats(&after)
 		if err != nil {
 			t.Fatal(err)

@@ -56,15 +56,19 @@ func (in *input) yamlChunks(list []chunk) {
 		object       []byte
 		err, tooMuch error
 	}
-	out := make([]parsed, len(list))
+	out, texts := make([]parsed, len(list)), make([][]byte, len(list))
+	for i, c := range list { // here, where it is noticed when the file goes away
+		texts[i] = c.yaml()
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(list)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
-				if out[i].tooMuch = manifest.Fits(list[i].text); out[i].tooMuch == nil {
-					out[i].object, out[i].err = yaml.YAMLToJSONStrict(list[i].yaml())
+				if out[i].tooMuch = manifest.Fits(texts[i]); out[i].tooMuch == nil {
+					out[i].object, out[i].err = yaml.YAMLToJSONStrict(texts[i])
 				}
+				texts[i] = nil
 			}
 		})
 	}
@@ -110,9 +114,13 @@ func (in *input) notYAML(c chunk, err error) {
 
 // readJSON reads one JSON value after the other. The items of a list are chunks of their own.
 func (in *input) readJSON(f File) {
-	base := json.NewDecoder(bytes.NewReader(f.Text))
 	lines := lineCounter{text: f.Text}
-	for {
+	if parts, ok := soundList(f.Text); ok { // a large dump is not copied
+		in.jsonParts(f, &lines, 0, parts)
+		return
+	}
+	base := json.NewDecoder(bytes.NewReader(f.Text))
+	for !in.over {
 		var raw json.RawMessage
 		err := base.Decode(&raw)
 		if errors.Is(err, io.EOF) {
@@ -127,63 +135,26 @@ func (in *input) readJSON(f File) {
 			in.bad(Problem{f.Name, lines.at(at), "this is not JSON: " + err.Error(), "correct it, or dump again with kubectl get … -o json"})
 			return
 		}
-		start := base.InputOffset() - int64(len(raw))
-		parts := jsonItems(raw)
-		if in.crowd(len(parts)) {
+		in.jsonParts(f, &lines, base.InputOffset()-int64(len(raw)), jsonItems(raw))
+	}
+}
+
+// jsonParts takes the parts of one value that begins so many bytes behind the beginning of its file.
+func (in *input) jsonParts(f File, lines *lineCounter, start int64, parts []jsonPart) {
+	if in.crowd(len(parts)) {
+		return
+	}
+	for _, part := range parts {
+		if in.full() {
 			return
 		}
-		for _, part := range parts {
-			if in.full() {
-				return
-			}
-			c := chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw}
-			if err := manifest.Fits(part.raw); err != nil {
-				in.tooMuch(c, err)
-				continue
-			}
-			in.object(c, part.raw)
-		}
-	}
-}
-
-type jsonPart struct {
-	raw    []byte
-	offset int64
-}
-
-// jsonItems returns the items of a list, at most one more than manifest.MaxDocuments, or the value itself. The value is sound JSON.
-func jsonItems(raw []byte) []jsonPart {
-	whole := []jsonPart{{raw: raw}}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return whole
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return whole
-		}
-		if key != "items" {
-			var skip json.RawMessage
-			if dec.Decode(&skip) != nil {
-				return whole
-			}
+		c := chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw}
+		if err := manifest.Fits(part.raw); err != nil {
+			in.tooMuch(c, err)
 			continue
 		}
-		if t, err := dec.Token(); err != nil || t != json.Delim('[') {
-			return whole
-		}
-		var out []jsonPart
-		for dec.More() && len(out) <= manifest.MaxDocuments {
-			var item json.RawMessage
-			if dec.Decode(&item) != nil {
-				return whole
-			}
-			out = append(out, jsonPart{item, dec.InputOffset() - int64(len(item))})
-		}
-		return out
+		in.object(c, part.raw)
 	}
-	return whole
 }
 
 // lineCounter turns growing offsets into lines without counting twice.
@@ -250,6 +221,11 @@ func (in *input) object(c chunk, object []byte) {
 	}
 	var head header
 	if err := json.Unmarshal(object, &head); err != nil {
+		var bad *json.SyntaxError
+		if errors.As(err, &bad) {
+			in.bad(Problem{c.file, c.line + bytes.Count(object[:bad.Offset], []byte("\n")), "this is not JSON: " + err.Error(), "correct it, or dump again with kubectl get … -o json"})
+			return
+		}
 		if _, wrong := in.reader.Check(object); wrong != nil && bytes.HasPrefix(object, []byte("{")) && !errors.Is(wrong, apikube.ErrKind) {
 			in.misread(c, object, wrong) // metadata.name is yes, say
 			return

@@ -30,11 +30,11 @@ func TestShellsMayWriteAsTheyLike(t *testing.T) {
 		"little endian": wide([]byte{0xff, 0xfe}, binary.LittleEndian),
 		"big endian":    wide([]byte{0xfe, 0xff}, binary.BigEndian),
 	} {
-		got, wrong := plainText(File{"f", text})
+		got, wrong := plainText(File{Name: "f", Text: text})
 		if string(got) != world || wrong.What != "" {
 			t.Errorf("%s: read %q, %v", name, got, wrong)
 		}
-		if f := formatOf(File{"stdin", got}); f != asYAML {
+		if f := formatOf(File{Name: "stdin", Text: got}); f != asYAML {
 			t.Errorf("%s: format %v", name, f)
 		}
 	}
@@ -42,7 +42,7 @@ func TestShellsMayWriteAsTheyLike(t *testing.T) {
 		"": "nothing in it", "\xef\xbb\xbf \n": "nothing in it", "pod a\n\x00": "f:2: this is not text", "pod a\npod b\xff\n": "f:2: this is not text",
 		"\x1f\x8b\x08": "compressed", "PK\x03\x04": "compressed",
 	} {
-		if _, wrong := plainText(File{"f", []byte(text)}); !strings.Contains(wrong.String(), want) {
+		if _, wrong := plainText(File{Name: "f", Text: []byte(text)}); !strings.Contains(wrong.String(), want) {
 			t.Errorf("%q: got %q, want %q", text, wrong, want)
 		}
 	}
@@ -62,7 +62,7 @@ func awkwardFiles() (texts, names []string) {
 func readsOrHelps(t interface {
 	Errorf(format string, args ...any)
 }, name string, text []byte) {
-	in, err := read([]File{{name, text}})
+	in, err := read([]File{{Name: name, Text: text}})
 	if err != nil {
 		t.Errorf("%q: %v", text, err)
 		return

@@ -5,9 +5,11 @@ import (
 	"math"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
-// The shape of the JSON answer. Prices are dollars per hour; resources are in Kubernetes' notation, as one line.
+// The shape of the JSON answer. Prices are dollars per hour unless the name says otherwise. Amounts are numbers in one unit each:
+// cpu in cores, memory, disk and huge pages in bytes, everything else as it is counted.
 type (
 	jsonAnswer struct {
 		Buy          []jsonPurchase `json:"buy"`
@@ -15,8 +17,11 @@ type (
 		Left         []jsonLeft     `json:"left"`
 		Static       []jsonStatic   `json:"static"`
 		PricePerHour float64        `json:"pricePerHour"`
-		Bound        *jsonBound     `json:"bound,omitempty"`
-		CutShort     bool           `json:"cutShort"`
+		// Totals count all machines that would be bought, those of static pools included.
+		Totals   jsonTotals   `json:"totals"`
+		Bound    *jsonBound   `json:"bound,omitempty"`
+		CutShort bool         `json:"cutShort"`
+		WhatIf   []jsonVaried `json:"whatIf,omitempty"`
 		// Refused says what is wrong with a plan that the input holds.
 		Refused []string `json:"refused,omitempty"`
 		Notes   []string `json:"notes"`
@@ -26,6 +31,27 @@ type (
 		PricePerHour float64 `json:"pricePerHour"`
 		Tier         string  `json:"tier"`
 		GapPercent   float64 `json:"gapPercent"`
+		// Ignores names what the bound does not know of these pods and pools; a gap may come from there.
+		Ignores []string `json:"ignores"`
+	}
+	jsonVaried struct {
+		What         string  `json:"what"`
+		Machines     int     `json:"machines"`
+		Left         int     `json:"left"`
+		PricePerHour float64 `json:"pricePerHour"`
+	}
+	jsonTotals struct {
+		Machines      int         `json:"machines"`
+		PricePerMonth float64     `json:"pricePerMonth"`
+		Sizes         []jsonTotal `json:"sizes"`
+		Zones         []jsonTotal `json:"zones"`
+		CapacityTypes []jsonTotal `json:"capacityTypes"`
+		Pools         []jsonTotal `json:"pools"`
+	}
+	jsonTotal struct {
+		Name         string  `json:"name"`
+		Machines     int     `json:"machines"`
+		PricePerHour float64 `json:"pricePerHour"`
 	}
 	jsonStatic struct {
 		Pool   string         `json:"pool"`
@@ -40,9 +66,9 @@ type (
 		// Options is how many offerings hold the pods, the best included.
 		Options int `json:"options"`
 		// Relaxed is set when these show fewer distinct values than the pool's minValues ask for.
-		Relaxed  bool     `json:"relaxed,omitempty"`
-		Requests string   `json:"requests"`
-		Pods     []string `json:"pods"`
+		Relaxed  bool               `json:"relaxed,omitempty"`
+		Requests map[string]float64 `json:"requests"`
+		Pods     []string           `json:"pods"`
 	}
 	jsonOffering struct {
 		Type         string  `json:"type"`
@@ -79,11 +105,15 @@ type (
 func (a Answer) JSON() ([]byte, error) {
 	out := jsonAnswer{Buy: []jsonPurchase{}, Fits: []jsonFit{}, Left: []jsonLeft{}, Static: []jsonStatic{}, PricePerHour: a.price().Float(),
 		CutShort: a.Plan.BudgetExceeded, Notes: append([]string{}, a.Notes...)}
+	out.Totals = a.jsonTotals()
+	for _, v := range a.WhatIf {
+		out.WhatIf = append(out.WhatIf, jsonVaried{v.What, v.Machines, v.Unscheduled, v.Price.Float()})
+	}
 	for _, p := range a.Plan.NewClaims {
 		out.Buy = append(out.Buy, purchase(p))
 	}
 	if a.Bound != nil {
-		out.Bound = &jsonBound{a.Bound.Value.Float(), a.Bound.Tier.String(), math.Round(1e4*a.gap()) / 100}
+		out.Bound = &jsonBound{a.Bound.Value.Float(), a.Bound.Tier.String(), math.Round(1e4*a.gap()) / 100, append([]string{}, a.ignored()...)}
 	}
 	for _, f := range a.Refused {
 		out.Refused = append(out.Refused, f.String())
@@ -111,12 +141,37 @@ func (a Answer) JSON() ([]byte, error) {
 
 func purchase(p place.NewClaim) jsonPurchase {
 	o := p.Options[0]
-	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Relaxed: p.Relaxed, Requests: p.Requests.String(), Pods: []string{},
+	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Relaxed: p.Relaxed, Requests: amounts(p.Requests), Pods: []string{},
 		Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}
 	for _, k := range p.Pods {
 		j.Pods = append(j.Pods, k.String())
 	}
 	return j
+}
+
+// amounts are resources as numbers. Bytes up to nine petabytes are exact.
+func amounts(r model.Resources) map[string]float64 {
+	out := map[string]float64{}
+	for _, n := range r.Names() {
+		v := float64(r.Get(n))
+		if n == model.ResourceCPU {
+			v /= 1000
+		}
+		out[n] = v
+	}
+	return out
+}
+
+func (a Answer) jsonTotals() jsonTotals {
+	list := func(name func(string, model.OfferingKey) string) []jsonTotal {
+		out := []jsonTotal{}
+		for _, t := range a.totals(name) {
+			out = append(out, jsonTotal{t.Name, t.Machines, t.Price.Float()})
+		}
+		return out
+	}
+	return jsonTotals{len(a.bought()), math.Round(100*a.price().Float()*hoursPerMonth) / 100,
+		list(bySize), list(byZone), list(byCapacity), list(byPool)}
 }
 
 func (a Answer) jsonRefusal(r place.Refusal) jsonRefusal {

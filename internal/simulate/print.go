@@ -13,6 +13,9 @@ import (
 // hoursPerMonth is what price lists of clouds use.
 const hoursPerMonth = 730
 
+// visibleGap is the gap from which it is printed as more than nothing.
+const visibleGap = 0.0005
+
 // maxNamed bounds how many names a line holds, unless everything was asked for.
 const maxNamed = 4
 
@@ -45,12 +48,17 @@ func (a Answer) Text(wide bool) string {
 	a.left(&b, named, wide)
 	a.static(&b, named, wide)
 	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.price(), a.price().Float()*hoursPerMonth)
+	a.totalLines(&b, wide)
 	if a.Bound != nil {
 		fmt.Fprintf(&b, "bound %s, the plan is %.1f %% above\n", a.Bound, 100*a.gap())
+		if names := a.ignored(); len(names) > 0 && a.gap() >= visibleGap {
+			fmt.Fprintf(&b, "  the bound ignores %s\n", strings.Join(names, ", "))
+		}
 	}
 	if a.Plan.BudgetExceeded {
 		b.WriteString("the search was cut short: the plan is sound, but may be dearer than it could be\n")
 	}
+	a.whatIf(&b)
 	for _, n := range a.Notes {
 		b.WriteString("note: " + n + "\n")
 	}

@@ -2,9 +2,11 @@ package simulate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +22,8 @@ import (
 type File struct {
 	Name string // shown in problems
 	Text []byte
+	// Done, unless nil, is told once when the file was read. The text must still be readable then.
+	Done func()
 }
 
 // format is how a file is written.
@@ -68,9 +72,16 @@ type input struct {
 }
 
 // read reads all files into one world: an object in a later file takes the place of the same object in an earlier one.
-func read(files []File) (*input, error) {
+func read(files []File) (_ *input, err error) {
+	defer cut(debug.SetPanicOnFault(true), &err)
+	defer func() {
+		for _, f := range files {
+			if f.Done != nil {
+				f.Done()
+			}
+		}
+	}()
 	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld(), claims: map[string]bool{}}
-	var err error
 	if in.reader, err = apikube.NewReader(in.mirror); err != nil {
 		return nil, err
 	}
@@ -127,6 +138,21 @@ func read(files []File) (*input, error) {
 		in.note("objects that no decider looks at: " + strings.Join(parts, ", "))
 	}
 	return in, nil
+}
+
+// cut turns the fault of a file that became shorter while it was read into an error. Only this
+// goroutine reads the text of files. before is how faults were met before.
+func cut(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	v := recover()
+	if v == nil {
+		return
+	}
+	if fault, ok := v.(interface{ Addr() uintptr }); ok && fault.Addr() != 0 {
+		*err = errors.New("a file became shorter while it was read: is it still being written?")
+		return
+	}
+	panic(v)
 }
 
 // firstLine returns the first line with something on it, and its number.

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
+
+	"github.com/karpenter-aks/karpenter/internal/mutated"
 )
 
 // awkward are values that look like the structure of a file when they stand in a text over several lines.
@@ -99,8 +103,8 @@ func TestHoweverItIsWrittenItIsTheSame(t *testing.T) {
 		}
 		indented := strings.ReplaceAll(string(asList), "\n", "\n  ") // a list whose items are indented, too
 		for _, f := range []File{
-			{"list.yaml", asList}, {"documents.yaml", documents.Bytes()}, {"list.json", asObject}, {"stdin", asObject},
-			{"indented.yaml", []byte(strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(indented, "\n  kind: List", "\nkind: List"), "\n  metadata:\n    resourceVersion", "\nmetadata:\n  resourceVersion"), "  "))},
+			{Name: "list.yaml", Text: asList}, {Name: "documents.yaml", Text: documents.Bytes()}, {Name: "list.json", Text: asObject}, {Name: "stdin", Text: asObject},
+			{Name: "indented.yaml", Text: []byte(strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(indented, "\n  kind: List", "\nkind: List"), "\n  metadata:\n    resourceVersion", "\nmetadata:\n  resourceVersion"), "  "))},
 		} {
 			if f.Name == "indented.yaml" {
 				f.Text = []byte(strings.Replace(string(f.Text), "\n  items:", "\nitems:", 1))
@@ -190,7 +194,7 @@ func TestNoInputIsTooStrange(t *testing.T) {
 				b = append(b[:at:at], append(bytes.Clone(b[max(0, at-40):at]), b[at:]...)...)
 			}
 		}
-		in, err := read([]File{{name, b}})
+		in, err := read([]File{{Name: name, Text: b}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +211,7 @@ func TestNoInputIsTooStrange(t *testing.T) {
 
 // TestTheOrderOfObjectsChangesNothing shuffles a dump.
 func TestTheOrderOfObjectsChangesNothing(t *testing.T) {
-	catalog := File{"types.txt", []byte("type D4 cpu=4 memory=16Gi zones=1,2 price=0.20 spot=0.05\ntype D8 cpu=8 memory=32Gi zones=1,2 price=0.40\n")}
+	catalog := File{Name: "types.txt", Text: []byte("type D4 cpu=4 memory=16Gi zones=1,2 price=0.20 spot=0.05\ntype D8 cpu=8 memory=32Gi zones=1,2 price=0.40\n")}
 	var lines []string
 	for i := range 30 {
 		lines = append(lines, fmt.Sprintf("pod web-%d ns=shop%d cpu=%dm memory=%dMi", i, i%3, 100+i*90, 200+i*300))
@@ -218,7 +222,7 @@ func TestTheOrderOfObjectsChangesNothing(t *testing.T) {
 		for _, i := range order {
 			b.WriteString(lines[i] + "\n")
 		}
-		q, err := Read(t.Context(), Options{Files: []File{{"world.txt", []byte(b.String())}}, Catalog: catalog})
+		q, err := Read(t.Context(), Options{Files: []File{{Name: "world.txt", Text: []byte(b.String())}}, Catalog: catalog})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +257,7 @@ func TestEveryProposedFieldIsOne(t *testing.T) {
 		known := false
 		for _, l := range lines {
 			for _, v := range values {
-				in, err := read([]File{{"a.txt", []byte(l + " " + f + v + "\n")}})
+				in, err := read([]File{{Name: "a.txt", Text: []byte(l + " " + f + v + "\n")}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -267,8 +271,62 @@ func TestEveryProposedFieldIsOne(t *testing.T) {
 }
 
 func TestProblemsOfManyLinesAreCounted(t *testing.T) {
-	_, err := Read(t.Context(), Options{Files: []File{{"a.txt", []byte(strings.Repeat("nonsense here\n", 100))}}})
+	_, err := Read(t.Context(), Options{Files: []File{{Name: "a.txt", Text: []byte(strings.Repeat("nonsense here\n", 100))}}})
 	if err == nil || !strings.Contains(err.Error(), "100 problems") || !strings.HasSuffix(err.Error(), "and 60 more") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestListsAreFoundAsTheDecoderFindsThem takes lists apart by their brackets: the items are those of the decoder, byte for byte,
+// or the text is left to the decoder.
+func TestListsAreFoundAsTheDecoderFindsThem(t *testing.T) {
+	for _, text := range append(mutated.Texts(3000, lists...), lists...) {
+		parts, ok := soundList([]byte(text))
+		if !ok {
+			continue
+		}
+		var want struct{ Items []json.RawMessage }
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			if !slices.ContainsFunc(parts, func(p jsonPart) bool { return !json.Valid(p.raw) }) {
+				t.Errorf("%q is taken for sound: %v", text, err)
+			}
+			continue
+		}
+		if len(parts) != len(want.Items) {
+			t.Errorf("%q: %d items, want %d", text, len(parts), len(want.Items))
+			continue
+		}
+		for i, p := range parts {
+			if string(p.raw) != string(want.Items[i]) || text[p.offset:int(p.offset)+len(p.raw)] != string(p.raw) {
+				t.Errorf("%q: item %d is %q, want %q", text, i, p.raw, want.Items[i])
+			}
+		}
+	}
+	for _, text := range lists {
+		if _, ok := soundList([]byte(text)); !ok {
+			t.Errorf("%q is left to the decoder", text)
+		}
+	}
+}
+
+var lists = []string{
+	`{"apiVersion":"v1","items":[{"a":"]}"},{"b":["x",{"c":"\\\""}]}],"kind":"List"}`,
+	"{\n  \"kind\": \"List\",\n  \"items\": [ {} , [] , 3, \"x\" ]\n}\n",
+	`{"metadata":{"items":[{"no":1}]},"x":"items","items":[{"kind":"Pod"}]}`,
+}
+
+// TestLargeListsAreNotCopied: a dump of a large cluster is a gigabyte, and is taken apart where it is.
+func TestLargeListsAreNotCopied(t *testing.T) {
+	item := `{"kind":"Pod","metadata":{"name":"a"},"spec":{"x":"` + strings.Repeat("y", 8000) + `"}}`
+	text := []byte(`{"kind":"List","items":[` + strings.Repeat(item+",", 999) + item + `]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	parts, ok := soundList(text)
+	runtime.ReadMemStats(&after)
+	if !ok || len(parts) != 1000 {
+		t.Fatalf("%d items, %t", len(parts), ok)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(text))/10 {
+		t.Errorf("%d bytes for a text of %d", took, len(text))
 	}
 }

@@ -21,7 +21,7 @@ func TestEveryScenarioOfTheEngineRuns(t *testing.T) {
 		seen[q.Path()] = true
 		direct := q.World()
 		text := "decide\n" + q.Below() + "\n----\n" + q.Answer()
-		question, err := Read(t.Context(), Options{Files: []File{{q.Path(), []byte(text)}}})
+		question, err := Read(t.Context(), Options{Files: []File{{Name: q.Path(), Text: []byte(text)}}})
 		if bad := new(Invalid); errors.As(err, &bad) && len(direct.Catalogs) == 0 && strings.Contains(err.Error(), "what can be bought") {
 			unsold++
 			return
