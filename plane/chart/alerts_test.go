@@ -121,6 +121,10 @@ func TestDashboardsAndAlertsAreInstalledWhenAsked(t *testing.T) {
 			if strings.TrimSpace(string(raw)) != text {
 				t.Errorf("%s is not the file", name)
 			}
+			// Grafana's own type of a dashboard has no other field that must be there.
+			if b, ok := board.(map[string]any); !ok || b["annotations"] == nil {
+				t.Errorf("%s has no annotations", name)
+			}
 		}
 	}
 	i := slices.IndexFunc(on, func(o *unstructured.Unstructured) bool { return o.GetKind() == "PrometheusRule" })
