@@ -31,7 +31,7 @@ const stillFor = 10 * time.Second
 
 // turn moves on what is around the controller. Where nothing changed, and nothing waits for time to pass, there is nothing to do.
 func (s *Sim) turn() {
-	if s.judge != nil && !s.restless && s.Store.Version() == s.turned && time.Since(s.turnedAt) < stillFor {
+	if (s.judge != nil || s.cfg.Lazy) && !s.restless && s.Store.Version() == s.turned && time.Since(s.turnedAt) < stillFor {
 		return
 	}
 	s.Store.EndPods()

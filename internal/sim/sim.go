@@ -54,6 +54,8 @@ type Config struct {
 	Pace int
 	// Tick is how often what is around the controller moves on, and invariants are looked at. Default a tenth of a second.
 	Tick time.Duration
+	// Lazy leaves out what is around the controller for up to ten seconds where nothing happened. Stories with a judge do so always.
+	Lazy bool
 	// Warm is how long a pod takes from its node to being ready.
 	Warm time.Duration
 	// Admit changes the pods of daemons when they are made, as webhooks and LimitRanges do; nil = nobody does.
@@ -77,6 +79,8 @@ type Sim struct {
 	lists, looks atomic.Int64
 	// writes counts what the controller asked the cluster and the cloud to change.
 	writes atomic.Int64
+	// moved counts pods that the controller asked to leave.
+	moved atomic.Int64
 	// clock is how far, in nanoseconds, the controller's clock is ahead.
 	clock atomic.Int64
 	// judge looks whether all is as it should be; nil = only the invariants of check.

@@ -87,6 +87,7 @@ func (w *wire) RemovePod(ctx context.Context, r kube.Removal) error {
 		}
 		err := w.Store.RemovePod(ctx, r)
 		if err == nil {
+			w.sim.moved.Add(1)
 			w.sim.left(r.Pod)
 		}
 		return err
