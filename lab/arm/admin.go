@@ -12,7 +12,7 @@ import (
 
 // serveAdmin is the lab's own door, for people and tests; it is no part of Azure, and no fault touches it:
 //
-//	GET  /lab/resources    every machine, interface, disk and extension
+//	GET  /lab/resources    every machine, interface, disk, file share and extension
 //	GET  /lab/operations   what was asked, oldest first
 //	GET  /lab/knobs        the knobs; PUT replaces them
 //	POST /lab/evict?vm=…   takes a spot machine back; /lab/deallocate?vm=… switches any machine off

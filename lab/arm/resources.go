@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ type Resource struct {
 	Name     string            `json:"name"`
 	State    string            `json:"state"` // provisioningState
 	Tags     map[string]string `json:"tags,omitempty"`
-	Size     string            `json:"size,omitempty"`     // of a machine
+	Size     string            `json:"size,omitempty"`     // of a machine; of a data disk or share its kind and size
 	Zone     string            `json:"zone,omitempty"`     // of a machine or disk
 	Priority string            `json:"priority,omitempty"` // of a machine: Regular or Spot
 	Power    string            `json:"power,omitempty"`    // of a machine: running, deallocated, …
@@ -45,6 +46,7 @@ type resource struct {
 	reservedFor   string
 	reservedUntil time.Time
 	vm            *machine // of machines only
+	volume        *Volume  // of data disks and file shares only: what was ordered
 }
 
 // etag changes with every change.
@@ -267,7 +269,7 @@ func (c *Cloud) soon(d time.Duration, f func()) *timer {
 	return c.after(d, f)
 }
 
-// Resources lists every machine, interface, disk and extension, by id.
+// Resources lists every machine, interface, disk, file share and extension, by id.
 func (c *Cloud) Resources() []Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -285,6 +287,9 @@ func (c *Cloud) Resources() []Resource {
 			if m.failure != nil {
 				x.Failure = m.failure.Code
 			}
+		}
+		if r.volume != nil {
+			x.Size = fmt.Sprintf("%s %dGi", r.volume.SKU, r.volume.GiB)
 		}
 		out = append(out, x)
 	}

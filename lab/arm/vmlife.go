@@ -138,6 +138,10 @@ func (c *Cloud) removeVM(r *resource) {
 			c.changed(disk)
 		}
 	}
+	for _, disk := range c.disksOf(r) { // data disks that were attached later: their deleteOption is Detach
+		disk.owner = ""
+		c.changed(disk)
+	}
 	for _, id := range slices.Clone(m.exts) {
 		if x := c.res[strings.ToLower(id)]; x != nil {
 			c.remove(x)

@@ -1,7 +1,9 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -17,13 +19,24 @@ import (
 const (
 	diskDriver = "disk.csi.azure.com"
 	diskZone   = "topology.disk.csi.azure.com/zone"
+	fileDriver = "file.csi.azure.com"
+
+	// attacherFinalizer is what external-attacher puts on attachments of this driver.
+	attacherFinalizer = "external-attacher/disk-csi-azure-com"
 )
+
+// Disks is the cloud as the disk driver sees it. Repeated calls are fine; a handle that the cloud does not know, "" too, is no
+// error. Methods are called without locks held, and wait for nothing but the cloud.
+type Disks interface {
+	AttachDisk(handle, node string) error
+	DetachDisk(handle, node string) error
+}
 
 // attachmentKey stands before the names of attachments among the keys of what to look at. No node has a slash in its name.
 const attachmentKey = "attachment/"
 
-// publishDriver says that the disk driver runs here and how many disks it can attach, as a kubelet does when the driver
-// registers. No driver runs in the lab: nothing is mounted, but kube-scheduler counts.
+// publishDriver says that the storage drivers of AKS run here and how many disks can be attached, as a kubelet does when drivers
+// register. No driver runs in the lab: nothing is mounted, but kube-scheduler counts.
 func (m *machine) publishDriver(ctx context.Context, node *corev1.Node) error {
 	if m.DataDisks <= 0 {
 		return nil
@@ -37,7 +50,7 @@ func (m *machine) publishDriver(ctx context.Context, node *corev1.Node) error {
 		}},
 		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{
 			Name: diskDriver, NodeID: m.Name, TopologyKeys: []string{diskZone}, Allocatable: &storagev1.VolumeNodeResources{Count: &count},
-		}}},
+		}, {Name: fileDriver, NodeID: m.Name}}},
 	}
 	_, err := m.kube.store.CSINodes().Create(ctx, want, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
@@ -69,28 +82,99 @@ func (h *Host) newAttachments() cache.SharedIndexInformer {
 	}, &storagev1.VolumeAttachment{}, 0, cache.Indexers{})
 }
 
-// careForAttachment asks for a look at an attachment that someone wants.
+// careForAttachment asks for a look at an attachment that is new here.
 func (h *Host) careForAttachment(obj any) {
-	if a, ok := obj.(*storagev1.VolumeAttachment); ok && a.Spec.Attacher == diskDriver && !a.Status.Attached {
+	if a, ok := obj.(*storagev1.VolumeAttachment); ok && a.Spec.Attacher == diskDriver {
 		h.care.Add(attachmentKey + a.Name)
 	}
 }
 
-// attach says that a disk is attached, as the driver's controller does once Azure has done it. Detaching needs no answer:
-// the attachment is deleted, and nothing holds it.
+// careForDetachment asks for a look at an attachment that is to go. Other changes are our own: what was refused is tried again
+// by and by, not because the refusal was written down.
+func (h *Host) careForDetachment(obj any) {
+	if a, ok := obj.(*storagev1.VolumeAttachment); ok && a.DeletionTimestamp != nil {
+		h.careForAttachment(obj)
+	}
+}
+
+// attach does what external-attacher and the driver's controller do for one attachment: it keeps the object with a finalizer,
+// attaches the disk, and says so; when the object is to go, it detaches first. What Azure refuses stands in the object, and is
+// tried again. Source: the documentation of external-attacher, and of VolumeAttachment in the API.
 func (h *Host) attach(name string) error {
 	obj, ok, err := h.attachments.GetIndexer().GetByKey(name)
 	a, typed := obj.(*storagev1.VolumeAttachment)
-	if !ok || !typed || err != nil || a.Status.Attached || h.machine(a.Spec.NodeName) == nil {
+	if !ok || !typed || err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, requestLimit)
 	defer cancel()
 	a = a.DeepCopy()
-	a.Status.Attached = true
-	_, err = h.disks.VolumeAttachments().UpdateStatus(ctx, a, metav1.UpdateOptions{FieldManager: diskDriver})
+	switch {
+	case a.DeletionTimestamp != nil:
+		err = h.detach(ctx, a)
+	case !a.Status.Attached && h.machine(a.Spec.NodeName) != nil:
+		err = h.attachNow(ctx, a)
+	}
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
+}
+
+func (h *Host) attachNow(ctx context.Context, a *storagev1.VolumeAttachment) error {
+	var refused error
+	if h.cfg.Disks != nil {
+		handle, err := h.handle(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(a.Finalizers, attacherFinalizer) {
+			a.Finalizers = append(a.Finalizers, attacherFinalizer)
+			if a, err = h.disks.VolumeAttachments().Update(ctx, a, metav1.UpdateOptions{FieldManager: diskDriver}); err != nil {
+				return err
+			}
+		}
+		refused = h.cfg.Disks.AttachDisk(handle, a.Spec.NodeName)
+	}
+	a.Status.Attached, a.Status.AttachError = refused == nil, nil
+	if refused != nil {
+		a.Status.AttachError = &storagev1.VolumeError{Time: metav1.Now(), Message: refused.Error()}
+	}
+	_, err := h.disks.VolumeAttachments().UpdateStatus(ctx, a, metav1.UpdateOptions{FieldManager: diskDriver})
+	return cmp.Or(err, refused)
+}
+
+// detach lets an attachment go. Without a cloud nothing holds it.
+func (h *Host) detach(ctx context.Context, a *storagev1.VolumeAttachment) error {
+	i := slices.Index(a.Finalizers, attacherFinalizer)
+	if i < 0 {
+		return nil
+	}
+	if h.cfg.Disks != nil {
+		handle, err := h.handle(ctx, a)
+		if err != nil {
+			return err
+		}
+		if err := h.cfg.Disks.DetachDisk(handle, a.Spec.NodeName); err != nil {
+			return err
+		}
+	}
+	a.Finalizers = slices.Delete(a.Finalizers, i, i+1)
+	_, err := h.disks.VolumeAttachments().Update(ctx, a, metav1.UpdateOptions{FieldManager: diskDriver})
+	return err
+}
+
+// handle is what the driver calls the attached disk; "" when its volume is gone, or was written into the pod.
+func (h *Host) handle(ctx context.Context, a *storagev1.VolumeAttachment) (string, error) {
+	if a.Spec.Source.PersistentVolumeName == nil {
+		return "", nil
+	}
+	v, err := h.admin.PersistentVolumes().Get(ctx, *a.Spec.Source.PersistentVolumeName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil || v.Spec.CSI == nil {
+		return "", err
+	}
+	return v.Spec.CSI.VolumeHandle, nil
 }

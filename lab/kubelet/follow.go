@@ -52,7 +52,8 @@ func (h *Host) follow() error {
 		return err
 	}
 	if _, err := h.attachments.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { h.careForAttachment(obj) },
+		AddFunc:    func(obj any) { h.careForAttachment(obj) },
+		UpdateFunc: func(_, obj any) { h.careForDetachment(obj) },
 	}); err != nil {
 		return err
 	}

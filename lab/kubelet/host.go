@@ -28,6 +28,8 @@ type Config struct {
 	// Resolve is the machines' private DNS: from "host:port" to the address to dial; "" means no such host. Nil dials
 	// host:port itself.
 	Resolve func(host string) string
+	// Disks attaches and detaches; nil says of every attachment that it is done.
+	Disks Disks
 	// Log receives what happens; nil discards it. Boot logs are kept either way.
 	Log *slog.Logger
 

@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -23,6 +24,7 @@ import (
 	"github.com/karpenter-aks/karpenter/lab/kubelet"
 	"github.com/karpenter-aks/karpenter/plane"
 	"github.com/karpenter-aks/karpenter/plane/helm"
+	"github.com/karpenter-aks/karpenter/plane/volumes"
 )
 
 // serverStop is how long open requests to the simulated Azure may take once the lab goes down.
@@ -183,6 +185,7 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 	l.host, err = kubelet.New(kubelet.Config{
 		Admin:    admin,
 		Resolve:  l.resolve,
+		Disks:    attacher{l},
 		Log:      slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		BootTime: l.opts.BootTime, BootSpread: l.opts.BootSpread, Rand: mathrand.New(mathrand.NewPCG(l.opts.Seed, 0)),
 	})
@@ -212,6 +215,7 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 		return err
 	}
 	l.undo = append(l.undo, l.cloud.Close)
+	l.startVolumes(slog.NewTextHandler(out, nil))
 	cert, err := l.plane.ServerCert("127.0.0.1", "localhost")
 	if err != nil {
 		lis.Close()
@@ -241,6 +245,28 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 	return nil
 }
 
+// startVolumes starts what makes disks and shares. It ends before the cloud that it asks.
+func (l *Lab) startVolumes(log slog.Handler) {
+	running, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	l.undo = append(l.undo, wg.Wait, stop)
+	wg.Go(func() {
+		volumes.Run(running, volumes.Config{
+			API: l.ident.api, Azure: l.cloud, Region: l.opts.Location, Group: l.cloud.Config().NodeResourceGroup, Log: log,
+			Retry: time.Second, RetryMax: time.Minute, // external-provisioner begins with a second too; a person at a desk does not wait five minutes
+		})
+	})
+}
+
+// attacher is the lab's cloud for the host that starts before it: no machine of this lab asks earlier.
+type attacher struct{ lab *Lab }
+
+// AttachDisk implements kubelet.Disks.
+func (a attacher) AttachDisk(handle, node string) error { return a.lab.cloud.AttachDisk(handle, node) }
+
+// DetachDisk implements kubelet.Disks.
+func (a attacher) DetachDisk(handle, node string) error { return a.lab.cloud.DetachDisk(handle, node) }
+
 // resolve is the private DNS of the machines' network: it knows the API server and nothing else.
 func (l *Lab) resolve(hostport string) string {
 	if hostport == net.JoinHostPort(l.state.ClusterHost, "443") {
@@ -255,7 +281,7 @@ func (l *Lab) install(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	system, err := decode(kubelet.Manifests())
+	system, err := decode(bytes.Join([][]byte{kubelet.Manifests(), volumes.Manifests()}, []byte("---\n")))
 	if err != nil {
 		return fmt.Errorf("read the system manifests: %w", err)
 	}

@@ -182,6 +182,7 @@ func TestLab(t *testing.T) {
 			t.Errorf("a stranger resolves to %q", got)
 		}
 	})
+	t.Run("claims get what AKS' storage classes promise", func(t *testing.T) { store(t, l) })
 	t.Run("a second lab in the same directory is refused", func(t *testing.T) {
 		second := options(t)
 		second.Dir = o.Dir

@@ -267,7 +267,7 @@ func (y *yard) testRegisters(t *testing.T) {
 		t.Errorf("labels %v, want %v", n.Labels, want)
 	}
 	driver, err := y.api.StorageV1().CSINodes().Get(t.Context(), "registers", metav1.GetOptions{})
-	if err != nil || len(driver.Spec.Drivers) != 1 || driver.Spec.Drivers[0].Name != "disk.csi.azure.com" || *driver.Spec.Drivers[0].Allocatable.Count != 4 {
+	if err != nil || len(driver.Spec.Drivers) != 2 || driver.Spec.Drivers[1].Name != "file.csi.azure.com" || driver.Spec.Drivers[0].Name != "disk.csi.azure.com" || *driver.Spec.Drivers[0].Allocatable.Count != 4 {
 		t.Errorf("drivers %+v: %v", driver, err)
 	}
 	var taints []string

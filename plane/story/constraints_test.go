@@ -93,7 +93,7 @@ func (s scenario) clear(l *lab) {
 		all = append(all, w.workload)
 	}
 	for _, w := range all {
-		l.remove(w.deployment())
+		l.remove(w.object())
 	}
 	for _, o := range slices.Concat(s.also, s.made) {
 		if _, ok := o.(*corev1.Namespace); !ok { // deleting one takes long and is not what we look at
@@ -106,7 +106,7 @@ func (s scenario) clear(l *lab) {
 func (l *lab) createAll(list []workload) {
 	l.t.Helper()
 	for _, w := range list {
-		l.create(w.deployment())
+		l.create(w.object())
 	}
 }
 

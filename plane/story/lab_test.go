@@ -269,8 +269,8 @@ func podReady(p corev1.Pod) bool {
 
 // held is one line of `karpenter-lab resources -o json`.
 type held struct {
-	ID, Type, Name, State, Size, Zone, Priority string
-	Tags                                        map[string]string
+	ID, Type, Name, State, Size, Zone, Priority, Owner string
+	Tags                                               map[string]string
 }
 
 func (l *lab) resources() []held {

@@ -22,7 +22,7 @@ func volumeScenarios() []scenario {
 		{name: "where its disk is", workloads: []workload{data}, also: disks("data", 1, "westus3-3"), holds: func(l *lab) string {
 			return want("pods by zone", l.perDomain(data, zoneKey), map[string]int{"westus3-3": 1})
 		}},
-		fullScenario(), noSlotScenario(), laterScenario(),
+		fullScenario(), noSlotScenario(), laterScenario(), setScenario(),
 	}
 }
 
@@ -59,8 +59,7 @@ func noSlotScenario() scenario {
 	}
 }
 
-// laterScenario has a disk that is made when its pod has a node, in one of the zones that its class allows. The test is the
-// provisioner.
+// laterScenario has a disk that is made when its pod has a node, in one of the zones that its class allows.
 func laterScenario() scenario {
 	wait := storagev1.VolumeBindingWaitForFirstConsumer
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "later"}, Provisioner: diskDriver, VolumeBindingMode: &wait,
@@ -68,25 +67,31 @@ func laterScenario() scenario {
 			{Key: diskZone, Values: []string{"westus3-2"}}}}}}
 	claim := volumeClaim("fresh-0", &class.Name, "")
 	fresh := workload{name: "newborn", pods: 1, cpu: "100m", edit: func(s *corev1.PodSpec) { mount(s, claim.Name) }}
-	volume := disk(claim.Name, "westus3-2")
-	volume.Spec.StorageClassName = class.Name
-	made := false
 	return scenario{
-		name: "a disk that is made where its pod goes", workloads: []workload{fresh}, also: []client.Object{class, claim}, made: []client.Object{volume},
-		play: func(l *lab) {
-			have := &corev1.PersistentVolumeClaim{}
-			if err := l.Get(l.t.Context(), client.ObjectKeyFromObject(claim), have); err != nil {
-				l.t.Fatal(err)
-			}
-			if have.Annotations["volume.kubernetes.io/selected-node"] != "" && !made {
-				l.create(volume)
-				made = true
-			}
-		},
+		name: "a disk that is made where its pod goes", workloads: []workload{fresh}, also: []client.Object{class, claim},
 		holds: func(l *lab) string {
 			return want("pods by zone", l.perDomain(fresh, zoneKey), map[string]int{"westus3-2": 1})
 		},
 	}
+}
+
+// setScenario is a database as people write it: a StatefulSet over three zones whose pods each get a disk of AKS' own class.
+// That the disks go with the claims, clear sees: it waits until Azure holds nothing.
+func setScenario() scenario {
+	db := workload{name: "db", pods: 3, cpu: "100m", class: "managed-csi", edit: func(s *corev1.PodSpec) {
+		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: zoneKey,
+			WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: workload{name: "db"}.selector()}}
+	}}
+	return scenario{name: "a StatefulSet with a disk for each pod", workloads: []workload{db}, holds: func(l *lab) string {
+		zones := map[string]int{}
+		for _, r := range l.resources() {
+			if r.Size == "StandardSSD_LRS 4Gi" && r.Owner != "" {
+				zones["westus3-"+r.Zone]++
+			}
+		}
+		each := map[string]int{"westus3-1": 1, "westus3-2": 1, "westus3-3": 1}
+		return want("pods by zone", l.perDomain(db, zoneKey), each) + want("attached disks by zone", zones, each)
+	}}
 }
 
 func mount(s *corev1.PodSpec, claim string) {

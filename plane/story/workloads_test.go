@@ -30,6 +30,7 @@ type workload struct {
 	ns   string // "" = default
 	// group is a second label, for what looks at several workloads; "" = none.
 	group string
+	class string // makes it a StatefulSet whose pods each have a disk of this storage class; "" = a Deployment
 }
 
 func (w workload) namespace() string { return cmp.Or(w.ns, "default") }
@@ -64,6 +65,28 @@ func (w workload) deployment() *appsv1.Deployment {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(), Name: w.name},
 		Spec:       appsv1.DeploymentSpec{Replicas: &n, Selector: w.selector(), Template: w.template()},
 	}
+}
+
+// statefulSet deletes its claims with itself, so that nothing is left of it.
+func (w workload) statefulSet() *appsv1.StatefulSet {
+	n := int32(w.pods)
+	t := w.template()
+	t.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(), Name: w.name},
+		Spec: appsv1.StatefulSetSpec{Replicas: &n, Selector: w.selector(), Template: t, ServiceName: w.name,
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{*volumeClaim("data", &w.class, "")},
+			PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+				WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}},
+	}
+}
+
+// object is what a person would apply.
+func (w workload) object() client.Object {
+	if w.class != "" {
+		return w.statefulSet()
+	}
+	return w.deployment()
 }
 
 func (w workload) daemonSet() *appsv1.DaemonSet {

@@ -21,7 +21,7 @@ func resourcesCommand(dir *string) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "resources",
-		Short: "List every VM, NIC, disk and extension that the simulated Azure holds",
+		Short: "List every VM, NIC, disk, share and extension that the simulated Azure holds",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "table" && format != "json" {
@@ -61,7 +61,7 @@ func printJSON(w io.Writer, b []byte) error {
 // resourceTable prints one line per resource, in the order of the list.
 func resourceTable(w io.Writer, list []arm.Resource) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "Azure holds no VM, NIC, disk or extension.")
+		_, err := fmt.Fprintln(w, "Azure holds no VM, NIC, disk, share or extension.")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -96,6 +96,8 @@ func kind(typ string) string {
 		return "disk"
 	case "extensions":
 		return "extension"
+	case "shares":
+		return "share"
 	}
 	return typ
 }
