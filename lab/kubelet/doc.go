@@ -12,6 +12,7 @@
 // Two annotations on a pod tell the lab how its containers behave:
 //
 //	lab.karpenter.sh/run-for: 30s    the containers end, with exit code 0, this long after they started
-//	                                 (heeded only when the pod's restart policy is not Always)
+//	                                 (heeded only when the pod's restart policy is not Always; without it, the commands
+//	                                 are looked at: one that sleeps ends after so long, echo and the like at once)
 //	lab.karpenter.sh/stop-after: 5s  asked to stop, the containers take this long; the pod's grace is the limit
 package kubelet

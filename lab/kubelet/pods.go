@@ -148,6 +148,9 @@ func (p *podRun) endsAt() time.Time {
 	if d := annotated(p.pod, RunForAnnotation, -1); d >= 0 {
 		return p.started.Add(d)
 	}
+	if d, ok := runTime(p.pod); ok {
+		return p.started.Add(d)
+	}
 	return time.Time{}
 }
 
