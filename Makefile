@@ -23,7 +23,8 @@ compile:
 	@mkdir -p $(BIN)
 	@echo "compiling (the first time takes several minutes: a whole Kubernetes control plane is in it)" >&2
 	@$(PACKAGES) > $(BIN)/packages
-	@xargs go build -v < $(BIN)/packages 2>&1 | $(COUNT) >&2
+	@began=$$SECONDS; xargs go build -v < $(BIN)/packages 2>&1 | $(COUNT) >&2; took=$$((SECONDS - began)); \
+		if [ $$took -ge 10 ]; then echo "compiled in $$((took / 60)) min $$((took % 60)) s; the next time it takes seconds" >&2; fi
 
 .PHONY: build
 build: compile ## build bin/karpenter and bin/karpenter-lab

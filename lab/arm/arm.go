@@ -147,7 +147,7 @@ func New(cfg Config) (*Cloud, error) {
 	}
 	var errs []error
 	if _, ok := table.Region(cfg.Location); !ok {
-		errs = append(errs, fmt.Errorf("location %q: this Azure has no such region", cfg.Location))
+		errs = append(errs, fmt.Errorf("location %q: this Azure has no such region; it has %s", cfg.Location, strings.Join(table.RegionNames(), ", ")))
 	}
 	nets, bad := subnets(cfg)
 	errs = append(errs, bad...)

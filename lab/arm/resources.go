@@ -31,6 +31,9 @@ type Resource struct {
 	Failure  string            `json:"failure,omitempty"`  // code of a failed machine
 	Owner    string            `json:"owner,omitempty"`    // id of the machine that a child is attached to
 	Created  time.Time         `json:"created"`
+	// PricePerHour of a machine that is billed, USD, compute only as in the price list; 0 of everything else. Spot machines cost
+	// what spot costs now. A machine that is deallocated, or never ran, costs nothing (documentation "States and billing status").
+	PricePerHour float64 `json:"pricePerHour,omitempty"`
 }
 
 // resource is one resource as ARM keeps it. doc is what GET shows, without what the fields below say, and never holds
@@ -286,6 +289,9 @@ func (c *Cloud) Resources() []Resource {
 			}
 			if m.failure != nil {
 				x.Failure = m.failure.Code
+			}
+			if m.power == "running" || m.power == "stopped" {
+				x.PricePerHour = c.price(m.offer, m.spot)
 			}
 		}
 		if r.volume != nil {

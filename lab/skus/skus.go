@@ -85,6 +85,15 @@ func Load() (*Table, error) { return parse(seriesText) }
 // Regions lists the regions, sorted by name.
 func (t *Table) Regions() []Region { return slices.Clone(t.regions) }
 
+// RegionNames lists their names, sorted.
+func (t *Table) RegionNames() []string {
+	var names []string
+	for _, r := range t.regions {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
 // Region finds a region by name, ignoring case.
 func (t *Table) Region(name string) (Region, bool) {
 	i := slices.IndexFunc(t.regions, func(r Region) bool { return strings.EqualFold(r.Name, name) })

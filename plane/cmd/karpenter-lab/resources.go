@@ -21,7 +21,7 @@ func resourcesCommand(dir *string) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "resources",
-		Short: "List every VM, NIC, disk, share and extension that the simulated Azure holds",
+		Short: "List every VM, NIC, disk, share and extension that the simulated Azure holds, and what the machines cost",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "table" && format != "json" {
@@ -58,22 +58,28 @@ func printJSON(w io.Writer, b []byte) error {
 	return err
 }
 
-// resourceTable prints one line per resource, in the order of the list.
+// resourceTable prints one line per resource, in the order of the list, and what all machines cost together: the list of prices
+// has no others.
 func resourceTable(w io.Writer, list []arm.Resource) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w, "Azure holds no VM, NIC, disk, share or extension.")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KIND\tNAME\tSTATE\tSIZE\tZONE\tPRIORITY\tPOWER\tMACHINE")
+	fmt.Fprintln(t, "KIND\tNAME\tSTATE\tSIZE\tZONE\tPRIORITY\tPOWER\tMACHINE\tUSD/H")
+	total, machines := 0.0, 0
 	for _, r := range list {
 		state := r.State
 		if r.Failure != "" {
 			state += " (" + r.Failure + ")"
 		}
-		cells := []string{kind(r.Type), r.Name, state, r.Size, r.Zone, r.Priority, r.Power, ""}
+		cells := []string{kind(r.Type), r.Name, state, r.Size, r.Zone, r.Priority, r.Power, "", ""}
 		if r.Owner != "" {
 			cells[7] = path.Base(r.Owner)
+		}
+		if r.PricePerHour > 0 {
+			cells[8] = fmt.Sprintf("%.4f", r.PricePerHour)
+			total, machines = total+r.PricePerHour, machines+1
 		}
 		for i, c := range cells {
 			if c == "" {
@@ -82,7 +88,15 @@ func resourceTable(w io.Writer, list []arm.Resource) error {
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	word := "machines"
+	if machines == 1 {
+		word = "machine"
+	}
+	_, err := fmt.Fprintf(w, "\n%d %s, USD %.4f per hour; disks and network are not priced.\n", machines, word, total)
+	return err
 }
 
 // kind is a resource type as people say it; a type that has no such word stands as it is.
