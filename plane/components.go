@@ -54,6 +54,23 @@ anonymous:
   - path: /readyz
 `
 
+// egress sends what goes to nodes and services through the tunnel (documentation "Set up Konnectivity service"). It
+// takes a client's certificate for granted, which the tunnel does not ask for: the API server's own does.
+const egress = `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+- name: cluster
+  connection:
+    proxyProtocol: HTTPConnect
+    transport:
+      tcp:
+        url: https://%s
+        tlsConfig:
+          caBundle: %s
+          clientCert: %s
+          clientKey: %s
+`
+
 // startEtcd starts a single etcd member on unix sockets in dir: no ports, and no client but those who may read dir.
 func startEtcd(dir string) (*embed.Etcd, error) {
 	e := embed.NewConfig()
@@ -187,7 +204,7 @@ func (c *child) startServer(ctx context.Context, lis net.Listener) error {
 	}
 	o := serveropts.NewServerRunOptions()
 	o.SecureServing.Listener = lis
-	err = parse(o.Flags(), []string{
+	flags := []string{
 		"--etcd-servers=" + etcdClientURL,
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", lis.Addr().(*net.TCPAddr).Port),
@@ -205,8 +222,15 @@ func (c *child) startServer(ctx context.Context, lis net.Listener) error {
 		"--service-account-signing-key-file=" + c.keys.path("sa.key"),
 		"--service-cluster-ip-range=" + serviceRange,
 		"--shutdown-delay-duration=0",
-	})
-	if err != nil {
+	}
+	if c.cfg.Tunnel != "" {
+		file := filepath.Join(c.cfg.Dir, "egress.yaml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, egress, c.cfg.Tunnel, c.keys.path("ca.crt"), c.keys.path("apiserver.crt"), c.keys.path("apiserver.key")), 0o600); err != nil {
+			return err
+		}
+		flags = append(flags, "--egress-selector-config-file="+file)
+	}
+	if err := parse(o.Flags(), flags); err != nil {
 		return err
 	}
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {

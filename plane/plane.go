@@ -51,6 +51,9 @@ type Config struct {
 	Log string
 	// Port of the API server on 127.0.0.1; 0 for the one it had before, or else any free one.
 	Port int
+	// Tunnel is the host:port of an HTTP CONNECT proxy on loopback with a ServerCert of the plane, by which the API server reaches
+	// kubelets and the services behind aggregated APIs; "" = it dials them, and nothing answers.
+	Tunnel string
 }
 
 // Plane is a running control plane. Its methods may be called concurrently.

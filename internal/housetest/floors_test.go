@@ -88,6 +88,8 @@ var floors = []struct {
 	{"internal/scenario", 4, nil, "tests only: worlds in files, and what is decided about them"},
 	{"plane", 5, []string{"plane"}, "the lab's world, above the product"},
 	{"plane/volumes", 5, []string{"plane"}, "AKS' storage drivers in front of the lab's Azure"},
+	{"plane/tunnel", 5, []string{"plane"}, "what stands for kubelets and services"},
+	{"plane/usage", 5, []string{"plane"}, "metrics-server over annotations"},
 	{"release", 5, []string{"release"}, "makes what is shipped; runs the go command, and imports nothing of the product"},
 	{"bench", 4, []string{"bench"}, "inputs and floors of measurements; sees everything"},
 	{"compat", 5, []string{"compat"}, "judges from outside, above the product"},

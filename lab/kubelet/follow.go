@@ -116,3 +116,19 @@ func (h *Host) node(name string) *corev1.Node {
 	}
 	return obj.(*corev1.Node)
 }
+
+// Pods lists the pods that have a node, in no order. They must not be changed.
+func (h *Host) Pods() []*corev1.Pod { return listed[*corev1.Pod](h.pods) }
+
+// Nodes lists the nodes, in no order. They must not be changed.
+func (h *Host) Nodes() []*corev1.Node { return listed[*corev1.Node](h.nodes) }
+
+func listed[T any](from cache.SharedIndexInformer) []T {
+	var out []T
+	for _, obj := range from.GetIndexer().List() {
+		if x, ok := obj.(T); ok {
+			out = append(out, x)
+		}
+	}
+	return out
+}

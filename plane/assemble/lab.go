@@ -18,12 +18,14 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/karpenter-aks/karpenter/deploy"
 	"github.com/karpenter-aks/karpenter/lab/arm"
 	"github.com/karpenter-aks/karpenter/lab/kubelet"
 	"github.com/karpenter-aks/karpenter/plane"
 	"github.com/karpenter-aks/karpenter/plane/helm"
+	"github.com/karpenter-aks/karpenter/plane/tunnel"
 	"github.com/karpenter-aks/karpenter/plane/volumes"
 )
 
@@ -95,8 +97,13 @@ func (l *Lab) up(ctx context.Context) error {
 	}
 	l.state.Started, l.state.PID = time.Now(), os.Getpid()
 	l.state.Location, l.state.ClusterHost = l.opts.Location, clusterHost(l.opts.Location)
-	var err error
-	l.plane, err = plane.Start(ctx, plane.Config{Dir: filepath.Join(l.state.Dir, "plane"), ExtraSANs: []string{l.state.ClusterHost}, Port: l.opts.Port})
+	network, err := tunnel.Listen()
+	if err != nil {
+		return err
+	}
+	l.undo = append(l.undo, func() { _ = network.Close() }) // there is nobody to tell
+	l.plane, err = plane.Start(ctx, plane.Config{Dir: filepath.Join(l.state.Dir, "plane"), ExtraSANs: []string{l.state.ClusterHost}, Port: l.opts.Port,
+		Tunnel: network.Address()})
 	if err != nil {
 		return err
 	}
@@ -116,6 +123,9 @@ func (l *Lab) up(ctx context.Context) error {
 	}
 	l.ident = &identity{api: api, dir: filepath.Join(l.state.Dir, "controller")}
 	if err := l.startAzure(cfg); err != nil {
+		return err
+	}
+	if err := l.openNetwork(network); err != nil {
 		return err
 	}
 	if err := l.install(ctx, cfg); err != nil {
@@ -182,6 +192,8 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 		return err
 	}
 	l.undo = append(l.undo, func() { out.Close() })
+	// What Kubernetes' libraries say of what they will try again is for this file, not for the person at the terminal.
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(out, nil)))
 	l.host, err = kubelet.New(kubelet.Config{
 		Admin:    admin,
 		Resolve:  l.resolve,
@@ -245,28 +257,6 @@ func (l *Lab) startAzure(admin *rest.Config) error {
 	return nil
 }
 
-// startVolumes starts what makes disks and shares. It ends before the cloud that it asks.
-func (l *Lab) startVolumes(log slog.Handler) {
-	running, stop := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	l.undo = append(l.undo, wg.Wait, stop)
-	wg.Go(func() {
-		volumes.Run(running, volumes.Config{
-			API: l.ident.api, Azure: l.cloud, Region: l.opts.Location, Group: l.cloud.Config().NodeResourceGroup, Log: log,
-			Retry: time.Second, RetryMax: time.Minute, // external-provisioner begins with a second too; a person at a desk does not wait five minutes
-		})
-	})
-}
-
-// attacher is the lab's cloud for the host that starts before it: no machine of this lab asks earlier.
-type attacher struct{ lab *Lab }
-
-// AttachDisk implements kubelet.Disks.
-func (a attacher) AttachDisk(handle, node string) error { return a.lab.cloud.AttachDisk(handle, node) }
-
-// DetachDisk implements kubelet.Disks.
-func (a attacher) DetachDisk(handle, node string) error { return a.lab.cloud.DetachDisk(handle, node) }
-
 // resolve is the private DNS of the machines' network: it knows the API server and nothing else.
 func (l *Lab) resolve(hostport string) string {
 	if hostport == net.JoinHostPort(l.state.ClusterHost, "443") {
@@ -285,7 +275,7 @@ func (l *Lab) install(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("read the system manifests: %w", err)
 	}
-	if err := in.apply(ctx, system); err != nil {
+	if err := in.apply(ctx, append(system, l.metricsAPI()...)); err != nil {
 		return err
 	}
 	h, err := helm.New(l.state.Kubeconfig, Namespace, filepath.Join(l.state.Dir, "helm"))

@@ -183,6 +183,7 @@ func TestLab(t *testing.T) {
 		}
 	})
 	t.Run("claims get what AKS' storage classes promise", func(t *testing.T) { store(t, l) })
+	t.Run("what would need containers answers in words", func(t *testing.T) { reach(t, l) })
 	t.Run("a second lab in the same directory is refused", func(t *testing.T) {
 		second := options(t)
 		second.Dir = o.Dir

@@ -62,6 +62,7 @@ func TestFeaturesThatPeopleSwitchOn(t *testing.T) {
 	l.until("the room is made good", 3*time.Minute, func() bool {
 		return len(l.nodes()) > len(room) && condition("capacitybuffer", "spare", "Provisioning") == "True"
 	})
+	l.whatPeopleTry()
 	l.do("kubectl", "delete", "deployment", "inflate")
 	l.do("kubectl", "delete", "capacitybuffer", "spare")
 	l.until("nothing is left", 3*time.Minute, l.nothingLeft)
