@@ -9,16 +9,16 @@ import (
 func (l *lab) whatPeopleTry() {
 	l.t.Helper()
 	l.do("kubectl", "create", "job", "hello", "--image=example.com/app", "--", "sleep", "2")
-	l.do("kubectl", "wait", "--for=condition=complete", "job/hello", "--timeout", "100s")
+	l.do("kubectl", "wait", "--for=condition=complete", "job/hello", "--timeout", "50s")
 	l.do("kubectl", "delete", "job", "hello")
 
 	const words = "the lab runs no containers"
 	if out := l.do("kubectl", "logs", "deployment/inflate"); !strings.Contains(strings.ToLower(out), words) {
 		l.t.Errorf("logs say %q", out)
 	}
-	for _, args := range [][]string{{"exec", "deployment/inflate", "--", "date"}, {"port-forward", "deployment/inflate", ":80"}} {
-		if out, err := l.try("kubectl", args...); err == nil || !strings.Contains(out+err.Error(), words) {
-			l.t.Errorf("%s says %q, %v", args[0], out, err)
+	for _, args := range [][]string{{"kubectl", "exec", "deployment/inflate", "--", "date"}, {"kubectl", "port-forward", "deployment/inflate", ":80"}} {
+		if out, err := l.try(args...); err == nil || !strings.Contains(out+err.Error(), words) {
+			l.t.Errorf("%s says %q, %v", args[1], out, err)
 		}
 	}
 

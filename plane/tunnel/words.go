@@ -17,8 +17,8 @@ func Words() http.Handler {
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}",
 		func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			fmt.Fprintf(w, "The lab runs no containers: %s of pod %s/%s has no log. What became of "+
-				"the pod is in its events and its status.\n",
+			fmt.Fprintf(w, "The lab runs no containers: %s of pod %s/%s has no log. What became "+
+				"of the pod is in its events and its status.\n",
 				r.PathValue("container"), r.PathValue("namespace"), r.PathValue("pod"))
 		})
 	for verb, what := range map[string]string{"exec": "run in", "attach": "attached to",

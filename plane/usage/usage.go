@@ -147,7 +147,9 @@ func nodes(s Source, now time.Time) []metrics.NodeMetrics {
 		}
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b metrics.NodeMetrics) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b metrics.NodeMetrics) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return out
 }
 
@@ -157,8 +159,9 @@ func pods(s Source, now time.Time, namespace string) []metrics.PodMetrics {
 	for _, p := range s.Pods() {
 		if running(p) && (namespace == "" || p.Namespace == namespace) {
 			out = append(out, metrics.PodMetrics{TypeMeta: kind("PodMetrics"),
-				ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: p.Labels},
-				Timestamp:  metav1.NewTime(now), Window: metav1.Duration{Duration: window},
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: p.Namespace, Name: p.Name, Labels: p.Labels},
+				Timestamp: metav1.NewTime(now), Window: metav1.Duration{Duration: window},
 				Containers: containers(p)})
 		}
 	}

@@ -21,18 +21,22 @@ type town []*corev1.Pod
 
 func (t town) Pods() []*corev1.Pod { return t }
 func (town) Nodes() []*corev1.Node {
-	return []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n2"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
+	return []*corev1.Node{
+		{ObjectMeta: metav1.ObjectMeta{Name: "n2"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}
 }
 
 func pod(name, says string, cpu ...string) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": name[:1]}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: name, Labels: map[string]string{"app": name[:1]}}}
 	p.Spec.NodeName, p.Status.Phase = "n1", corev1.PodRunning
 	if says != "" {
 		p.Annotations = map[string]string{CPUAnnotation: says, MemoryAnnotation: "10Mi"}
 	}
 	for i, q := range cpu {
-		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: fmt.Sprint("c", i), Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q), corev1.ResourceMemory: resource.MustParse("64Mi")}}})
+		c := corev1.Container{Name: fmt.Sprint("c", i)}
+		c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q),
+			corev1.ResourceMemory: resource.MustParse("64Mi")}
+		p.Spec.Containers = append(p.Spec.Containers, c)
 	}
 	return p
 }
@@ -40,8 +44,8 @@ func pod(name, says string, cpu ...string) *corev1.Pod {
 func TestUsage(t *testing.T) {
 	gone := pod("a3", "7", "1")
 	gone.Status.Phase = corev1.PodSucceeded
-	h := Handler(town{pod("b1", "", "1"), pod("a1", "250m", "1", "1"), pod("a2", "nonsense", "500m"), gone},
-		func() time.Time { return time.Unix(0, 0) })
+	h := Handler(town{pod("b1", "", "1"), pod("a1", "250m", "1", "1"),
+		pod("a2", "nonsense", "500m"), gone}, func() time.Time { return time.Unix(0, 0) })
 	get := func(path string) (int, []byte) {
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, root+path, nil))
@@ -56,7 +60,8 @@ func TestUsage(t *testing.T) {
 		var out []string
 		for _, p := range list.Items {
 			for _, c := range p.Containers {
-				out = append(out, fmt.Sprintf("%s/%s %s %s", p.Name, c.Name, c.Usage.Cpu(), c.Usage.Memory()))
+				use := fmt.Sprintf("%s/%s %s %s", p.Name, c.Name, c.Usage.Cpu(), c.Usage.Memory())
+				out = append(out, use)
 			}
 		}
 		return strings.Join(out, ", ")
@@ -73,12 +78,14 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	var n metrics.NodeMetricsList
-	if code, b := get("/nodes"); code != http.StatusOK || json.Unmarshal(b, &n) != nil || len(n.Items) != 2 ||
-		n.Items[0].Name != "n1" || n.Items[0].Usage.Cpu().String() != "1" || n.Items[1].Usage.Cpu().Sign() != 0 {
+	if code, b := get("/nodes"); code != http.StatusOK || json.Unmarshal(b, &n) != nil ||
+		len(n.Items) != 2 || n.Items[0].Name != "n1" || n.Items[0].Usage.Cpu().String() != "1" ||
+		n.Items[1].Usage.Cpu().Sign() != 0 {
 		t.Errorf("nodes: %d %s", code, b)
 	}
-	for path, want := range map[string]int{"/nodes/n1": 200, "/nodes/n9": 404, "/namespaces/default/pods/a1": 200, "/namespaces/default/pods/a3": 404,
-		"/pods?labelSelector=((": 400} {
+	for path, want := range map[string]int{
+		"/nodes/n1": 200, "/nodes/n9": 404, "/namespaces/default/pods/a1": 200,
+		"/namespaces/default/pods/a3": 404, "/pods?labelSelector=((": 400} {
 		if code, b := get(path); code != want {
 			t.Errorf("%s: %d %s, want %d", path, code, b, want)
 		}

@@ -98,7 +98,8 @@ func (d *disks) zone(ctx context.Context, o controller.ProvisionOptions) (
 	}
 	zones := allowed(o.StorageClass)
 	if len(zones) == 0 {
-		nodes, err := d.API.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: diskZone})
+		with := metav1.ListOptions{LabelSelector: diskZone}
+		nodes, err := d.API.CoreV1().Nodes().List(ctx, with)
 		if err != nil {
 			return "", controller.ProvisioningNoChange, err
 		}
@@ -110,8 +111,8 @@ func (d *disks) zone(ctx context.Context, o controller.ProvisionOptions) (
 	zones = slices.Compact(zones)
 	if len(zones) == 0 {
 		return "", controller.ProvisioningFinished, errors.New("error generating accessibility " +
-			"requirements: no available topology found: no node with the disk driver is there yet, " +
-			"and the class does not wait for one (volumeBindingMode: WaitForFirstConsumer would)")
+			"requirements: no available topology found: no node with the disk driver is there " +
+			"yet, and the class does not wait for one (volumeBindingMode: WaitForFirstConsumer)")
 	}
 	return zones[place(o.PVC.Name)%uint32(len(zones))], controller.ProvisioningFinished, nil
 }
@@ -145,9 +146,10 @@ func place(claim string) uint32 {
 // order is what the claim asks for, in whole GiB.
 func order(o controller.ProvisionOptions) arm.Volume {
 	size := o.PVC.Spec.Resources.Requests[corev1.ResourceStorage]
-	return arm.Volume{Name: o.PVName, GiB: max((size.Value()+gib-1)/gib, 1), Tags: map[string]string{
+	tags := map[string]string{
 		"kubernetes.io-created-for-pv-name":       o.PVName,
 		"kubernetes.io-created-for-pvc-name":      o.PVC.Name,
 		"kubernetes.io-created-for-pvc-namespace": o.PVC.Namespace,
-	}}
+	}
+	return arm.Volume{Name: o.PVName, GiB: max((size.Value()+gib-1)/gib, 1), Tags: tags}
 }
