@@ -165,18 +165,23 @@ func (a *audit) purchase(name string, b place.NewClaim) {
 	}
 	kinds := a.kinds(m.planned)
 	asks := requirementText(b.Requirements)
+	known := a.known(pool, asks)
 	last := model.Price(0)
 	for _, o := range b.Options {
 		if last-o.Price > last/10_000 {
 			a.bad(BestFirst, "%s: %s is cheaper than the option before it", name, o.Key)
 		}
 		last = o.Price
-		x, ok := a.offering(b.Pool, b.Class, o.Key)
-		if !ok || !x.o.Available || x.o.Price != o.Price {
+		f := known[o.Key]
+		if f == nil {
+			if x, ok := a.offering(b.Pool, b.Class, o.Key); ok {
+				f = a.face(pool, b.Requirements, asks, x)
+			}
+		}
+		if f == nil || !f.sold.Available || f.sold.Price != o.Price {
 			a.bad(OnSale, "%s: %s is not on sale at %s", name, o.Key, o.Price)
 			continue
 		}
-		f := a.face(pool, b.Requirements, asks, x)
 		m.faces = append(m.faces, f)
 		a.option(option{name: name, pool: pool, b: b, f: f, pods: pods, kinds: kinds})
 	}

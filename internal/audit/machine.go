@@ -16,7 +16,7 @@ type audit struct {
 	shut     map[model.PodKey][]bool // per pod and budget that lets nobody go, whether unready pods may; see held
 	offers   map[store]map[model.OfferingKey]offer
 	own      map[model.ClassRef]map[string]bool // labels that machines of the class bring
-	faces    map[faceKey]*face
+	faces    map[shop]map[model.OfferingKey]*face
 	kindOf   map[*model.Pod]string
 	placed   map[*model.Pod]bool // pods that the plan gives a place
 	moves    map[*model.Pod]bool // pods that will not be where they run now, placed or not
@@ -45,17 +45,18 @@ type face struct {
 	taints []model.Taint // lasting ones
 	attach map[string]int64
 	typ    model.InstanceType
+	sold   model.Offering // what is sold as this
 	// crew are the daemons that will run here and do not yet, and daemons is what they need.
 	crew     []*model.Daemon
 	daemons  model.Resources
 	accepted map[string]bool
 }
 
-type faceKey struct {
+// shop is where machines with the same requirements are bought.
+type shop struct {
 	pool  string
 	class model.ClassRef
 	asks  string
-	k     model.OfferingKey
 }
 
 type offer struct {
@@ -67,7 +68,7 @@ func newAudit(w model.World) *audit {
 	w = w.Indexed()
 	w.Daemons = joining(w.Daemons)
 	return &audit{w: w, leaving: departing(&w), offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
-		faces: map[faceKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
+		faces: map[shop]map[model.OfferingKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
 }
 
 // departing lists the nodes on their way out: they, or their claims, are being deleted.
@@ -144,11 +145,11 @@ func (a *audit) offering(pool string, class model.ClassRef, k model.OfferingKey)
 // face is what a machine of the pool with these requirements is as one offering. asks is the requirements' text: equal
 // questions get the same answer.
 func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x offer) *face {
-	key := faceKey{pool.Name, pool.Class, asks, x.o.Key()}
-	if f := a.faces[key]; f != nil {
+	known, key := a.known(pool, asks), x.o.Key()
+	if f := known[key]; f != nil {
 		return f
 	}
-	f := &face{what: x.o.Key().String(), labels: a.nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
+	f := &face{what: key.String(), sold: x.o, labels: a.nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
 		either: map[string][]string{}, accepted: map[string]bool{}}
 	for k := range x.t.Either {
 		values := x.t.Choices(x.o, k)
@@ -166,8 +167,17 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 			f.crew = append(f.crew, d)
 		}
 	}
-	a.faces[key] = f
+	known[key] = f
 	return f
+}
+
+// known is the faces that were made already for machines of the pool with requirements of such a text.
+func (a *audit) known(pool model.Pool, asks string) map[model.OfferingKey]*face {
+	at := shop{pool.Name, pool.Class, asks}
+	if a.faces[at] == nil {
+		a.faces[at] = map[model.OfferingKey]*face{}
+	}
+	return a.faces[at]
 }
 
 // joining returns the daemons without what they ask of labels that our nodes get as they join. Machines that come are judged by how they

@@ -37,14 +37,14 @@ func termKeys(x *tally) string {
 func (p *play) refused() []Finding {
 	var out []Finding
 	for _, u := range p.t.units {
-		where := choiceText(p.t.a.machines[u.machine], p.faces[u.machine])
+		where := func() string { return choiceText(p.t.a.machines[u.machine], p.faces[u.machine]) }
 		for _, x := range u.kin.shuns {
 			s, self := p.states[x.id], 0
 			if slices.Contains(u.kin.counted, x) {
 				self = 1
 			}
 			if d := s.over[0].at[u.machine]; d >= 0 && s.count[0][d] > self {
-				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that it refuses in %s of %s", u.pods[0].Key(), where,
+				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that it refuses in %s of %s", u.pods[0].Key(), where(),
 					s.over[0].names[d], x.terms[0].Key)})
 			}
 		}
@@ -57,7 +57,7 @@ func (p *play) refused() []Finding {
 				self = 1
 			}
 			if d := s.over[0].at[u.machine]; d >= 0 && s.owners[d] > self {
-				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that refuse it in %s of %s", u.pods[0].Key(), where,
+				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that refuse it in %s of %s", u.pods[0].Key(), where(),
 					s.over[0].names[d], x.terms[0].Key)})
 			}
 		}
