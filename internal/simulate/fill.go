@@ -107,7 +107,7 @@ func (in *input) fill(ctx context.Context, o Options) (model.World, error) {
 		return model.World{}, &Invalid{[]Problem{{What: "there is no pool, no node and no pod in the input",
 			Do: "dump with: kubectl get nodes,pods,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb -A -o yaml"}}}
 	}
-	if err := in.classes(w, o.Partial); err != nil {
+	if err := in.classes(w, o.Partial, len(sold) > 0); err != nil {
 		return model.World{}, err
 	}
 	w = in.world()
@@ -232,7 +232,8 @@ func Sold(f File) (map[model.ClassRef]model.Catalog, error) {
 }
 
 // classes adds the classes that pools name and no file has, with the defaults of the API.
-func (in *input) classes(w model.World, partial bool) error {
+// Of a class of another provider the catalogue says all that is needed, when there is one.
+func (in *input) classes(w model.World, partial, priced bool) error {
 	for _, p := range w.Pools {
 		if in.objects == 0 && p.Class != worldtext.Ref("default") {
 			continue // a scenario leaves it out on purpose; only the default class needs not be written
@@ -241,13 +242,19 @@ func (in *input) classes(w model.World, partial bool) error {
 			continue
 		}
 		known := p.Class.Group == worldtext.Group && p.Class.Kind == worldtext.Kind
+		if !known && priced {
+			in.tell(model.Class{Ref: p.Class, Conditions: []model.Condition{{Type: model.Ready, Status: model.True}}})
+			in.note(fmt.Sprintf("%s of group %q is taken to be ready: what it may buy is what the catalogue says", p.Class, p.Class.Group))
+			w = in.world()
+			continue
+		}
 		if !known && partial {
 			in.note(fmt.Sprintf("nothing is known here of %s of group %q, which pool %s uses: it has no prices", p.Class, p.Class.Group, p.Name))
 			continue
 		}
 		if !known {
 			return &Invalid{[]Problem{{What: fmt.Sprintf("pool %s uses %s of group %q, of which nothing is known here", p.Name, p.Class, p.Class.Group),
-				Do: fmt.Sprintf("only %s of %s can be simulated", worldtext.Kind, worldtext.Group)}}}
+				Do: fmt.Sprintf("say what it may buy with --catalog FILE; only of %s of %s prices are known", worldtext.Kind, worldtext.Group)}}}
 		}
 		object := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q}}`, p.Class.Group+"/v1beta1", p.Class.Kind, p.Class.Name)
 		if _, err := in.reader.Read([]byte(object)); err != nil {
