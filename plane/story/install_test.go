@@ -248,16 +248,8 @@ func (l *lab) theGuideWorks() {
 	env := append(l.person(), "ANSWERS="+tools, "KARPENTER_LAB_DIR="+l.dir, "PATH="+tools+":"+bin+":"+os.Getenv("PATH"),
 		"RG="+of(in, "ARM_RESOURCE_GROUP"), "NAME="+of(in, "CLUSTER_NAME"), "MC="+of(in, "AZURE_NODE_RESOURCE_GROUP"), "NAMESPACE=kube-system")
 	ran := 0
-	for i, block := range strings.Split(string(guide), "```sh\n") {
-		text, _, _ := strings.Cut(block, "```")
-		if i == 0 {
-			continue
-		}
-		cmd := exec.CommandContext(l.t.Context(), "sh", "-ec", text)
-		cmd.Dir, cmd.Env = desk, env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			l.t.Fatalf("the guide says\n%s\nand that ends with %v:\n%s", text, err, out)
-		}
+	for _, text := range blocks(string(guide)) {
+		l.obeys(desk, env, text)
 		ran++
 		if file := filepath.Join(desk, "values.yaml"); strings.Contains(text, "> values.yaml") { // the lab's account has today's name
 			made, err := os.ReadFile(file)
@@ -270,6 +262,29 @@ func (l *lab) theGuideWorks() {
 	if ran < 6 {
 		l.t.Errorf("only %d blocks of the guide were run", ran)
 	}
+}
+
+// blocks are the blocks of a page that are marked sh: what a person types.
+func blocks(page string) []string {
+	var out []string
+	for i, block := range strings.Split(page, "```sh\n") {
+		if text, _, _ := strings.Cut(block, "```"); i > 0 {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// obeys runs what a page says as a person would, and returns what it printed.
+func (l *lab) obeys(dir string, env []string, text string) string {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), "sh", "-ec", text)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		l.t.Fatalf("the page says\n%s\nand that ends with %v:\n%s", text, err, out)
+	}
+	return string(out)
 }
 
 // asks sends one question to the simulated Azure as a person.

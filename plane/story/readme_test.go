@@ -69,6 +69,8 @@ func TestFirstTenMinutes(t *testing.T) {
 	l.until("every node, VM, NIC and disk is gone", 3*time.Minute, l.nothingLeft)
 	watch.hasWhatIsAskedFor()
 	l.olderManifests()
+	l.do("kubectl", "delete", "nodepools,aksnodeclasses", "--all")
+	l.theTutorialWorks()
 }
 
 // everyLimitAndSpot gives the pool limits of each resource, and a second pool a spot machine: dashboards ask for them.
