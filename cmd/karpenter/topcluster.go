@@ -38,9 +38,12 @@ type topCluster struct {
 	end    context.CancelFunc
 	ended  sync.WaitGroup
 
+	told func() bool // whether the events that there were have been told
+
 	sold    map[model.ClassRef]model.Catalog // of --catalog
 	priced  map[model.ClassRef]int64         // generation of the class that a catalogue was made for
 	azure   *offlineAzure                    // made when it is needed
+	regions []string                         // that the built-in table knows; read when they are needed
 	unknown string                           // why there are no prices
 
 	mu      sync.Mutex // guards the fields below
@@ -128,7 +131,7 @@ func (c *topCluster) listen(ctx context.Context, rc *rest.Config) error {
 	}
 	informer := cache.NewSharedIndexInformer(cache.NewFilteredListWatchFromClient(api.CoreV1().RESTClient(), "events",
 		metav1.NamespaceAll, selector), &corev1.Event{}, 0, nil)
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }})
+	told, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }})
 	err = errors.Join(err, informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		c.mu.Lock()
 		c.deaf = err
@@ -137,6 +140,7 @@ func (c *topCluster) listen(ctx context.Context, rc *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	c.told = told.HasSynced
 	c.ended.Go(func() { informer.RunWithContext(ctx) })
 	return nil
 }
@@ -171,12 +175,12 @@ func (c *topCluster) stop() {
 // whole waits until everything that there is was told. The error says why that cannot be.
 func (c *topCluster) whole(ctx context.Context) error {
 	for {
-		if c.mirror.IsSynced() {
+		c.mu.Lock()
+		err, deaf := c.trouble, c.deaf
+		c.mu.Unlock()
+		if c.mirror.IsSynced() && (c.told() || deaf != nil) {
 			return nil
 		}
-		c.mu.Lock()
-		err := c.trouble
-		c.mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -275,11 +279,13 @@ func (c *topCluster) catalog(ctx context.Context, w model.World, class model.Cla
 				site.location = region
 			}
 		}
-		known, err := offlineRegions()
-		if err != nil {
-			return model.Catalog{}, err
+		var err error
+		if c.regions == nil {
+			if c.regions, err = offlineRegions(); err != nil {
+				return model.Catalog{}, err
+			}
 		}
-		if !slices.Contains(known, site.location) {
+		if !slices.Contains(c.regions, site.location) {
 			return model.Catalog{}, fmt.Errorf("the built-in table does not know the region %q: give --location or --catalog", site.location)
 		}
 		if c.azure, err = newOffline(site); err != nil {

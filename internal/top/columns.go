@@ -19,7 +19,9 @@ const (
 func (s *State) natural() (out [4]int) {
 	for i := range s.rows {
 		r := &s.rows[i]
-		out[0] = max(out[0], len(r.name))
+		if out[0] = max(out[0], len(r.name)); r.event != nil {
+			out[0] = max(out[0], len(r.event.Kind)+1+len(r.name))
+		}
 		if m := r.machine; m != nil {
 			out[1], out[2] = max(out[1], len(m.pool)), max(out[2], len(m.typ))
 			out[3] = max(out[3], len(m.zone))
