@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func verbs() map[string]verb {
 		"cordon":   {do: func(p *player, a Act) { p.onNode(a, func(n *model.Node) { n.Cordoned = true }) }, upsets: true},
 		"uncordon": {do: func(p *player, a Act) { p.onNode(a, func(n *model.Node) { n.Cordoned = false }) }},
 		"protect":  {do: (*player).protect},
+		"hold":     {do: (*player).hold, upsets: true},
 		// What the cloud does.
 		"throttle":     {do: (*player).throttle},
 		"cloud-down":   {do: (*player).cloudDown, upsets: true},
@@ -301,6 +303,31 @@ func (p *player) protect(a Act) {
 	}
 	set("true")
 	p.in(span(a.word(1)), a, func() { set("") })
+}
+
+// hold has a person put something of a pool on hold for a while, or have it only observed.
+func (p *player) hold(a Act) {
+	key, value := model.AnnotationPause, a.word(1)
+	if value == model.DisruptionObserve {
+		key = model.AnnotationDisruptionMode
+	}
+	set := func(v string) {
+		for _, x := range p.s.Store.Objects().Pools {
+			if x.Name != a.word(0) {
+				continue
+			}
+			x.Annotations = maps.Clone(x.Annotations)
+			if x.Annotations == nil {
+				x.Annotations = map[string]string{}
+			}
+			if x.Annotations[key] = v; v == "" {
+				delete(x.Annotations, key)
+			}
+			p.s.Store.Put(x)
+		}
+	}
+	set(value)
+	p.in(span(a.word(2)), a, func() { set("") })
 }
 
 func (p *player) throttle(a Act) {

@@ -135,6 +135,9 @@ func (d *drawer) act() {
 		func() { d.add("delete-node", n) },
 		func() { d.add("delete-claim", n) },
 		func() { d.add("protect", n, pick(d, "2m", "10m")) },
+		func() {
+			d.add("hold", pool, pick(d, "all", "provisioning", "disruption", "drift", "observe"), pick(d, "40s", "5m", "20m"))
+		},
 	}
 	if len(d.pools) > 1 {
 		user = append(user, func() { d.add("unpool", d.pools[1]) })
