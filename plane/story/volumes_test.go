@@ -75,11 +75,12 @@ func laterScenario() scenario {
 	}
 }
 
-// setScenario is a database as people write it: a StatefulSet over three zones whose pods each get a disk of AKS' own class.
+// setScenario is a database as people write it: a StatefulSet over three zones whose pods each get a disk of AKS' own class. Its
+// pods come one after the other; without minDomains kube-scheduler spreads over the zones that have nodes, and the first has all.
 // That the disks go with the claims, clear sees: it waits until Azure holds nothing.
 func setScenario() scenario {
 	db := workload{name: "db", pods: 3, cpu: "100m", class: "managed-csi", edit: func(s *corev1.PodSpec) {
-		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: zoneKey,
+		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, MinDomains: new(int32(3)), TopologyKey: zoneKey,
 			WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: workload{name: "db"}.selector()}}
 	}}
 	return scenario{name: "a StatefulSet with a disk for each pod", workloads: []workload{db}, holds: func(l *lab) string {
