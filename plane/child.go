@@ -3,6 +3,7 @@ package plane
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -135,6 +136,9 @@ func (c *child) listen() (net.Listener, error) {
 	lis, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil && c.cfg.Port == 0 {
 		lis, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is in use by another program: choose another port, or none for any free one (%w)", port, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
