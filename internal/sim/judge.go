@@ -75,7 +75,8 @@ type lineage struct {
 	app   string
 	grace time.Duration
 	moves []move
-	lost  time.Time // when its last pod was evicted by our own choice; zero when it has a node again
+	lost  time.Time       // when its last pod was evicted by our own choice; zero when it has a node again
+	asked model.Resources // by that pod
 }
 
 func newJudge(s *Sim) *judge {
@@ -417,7 +418,7 @@ func (j *judge) evicts(r kube.Removal) {
 		return q.Node == "" && !q.Deleting() && (x == nil || x.lost.IsZero())
 	})
 	if l := j.lines[p.Key()]; l != nil && chosen && !others && !p.Deleting() && !r.Force {
-		l.lost, l.grace = time.Now(), time.Duration(p.GraceSeconds)*time.Second
+		l.lost, l.grace, l.asked = time.Now(), time.Duration(p.GraceSeconds)*time.Second, p.Requests
 	}
 }
 
@@ -463,6 +464,10 @@ func (j *judge) homeless(o model.World) {
 		}
 		if p.Node != "" && p.Created.Before(l.lost.Add(-time.Second)) {
 			continue // its own eviction did not go through, or not yet
+		}
+		if !p.Requests.FitsIn(l.asked) { // its deployment was changed: nobody promised so much room
+			l.lost = time.Time{}
+			continue
 		}
 		if p.Node != "" {
 			if time.Since(l.lost) > l.grace+lag && time.Since(j.upset) > settled && !j.blind() {

@@ -157,10 +157,19 @@ func (s *Sim) held(o model.World, n model.Node) bool {
 	})
 }
 
-// homed looks for pods that wait although a pool without limits could take them.
+// roomFor is more than the cores of a machine that takes any pod of a story.
+const roomFor = 8_000
+
+// homed looks for pods that wait although a pool whose limit was left alone has room for any pod.
 func (s *Sim) homed(o model.World) {
 	open := slices.ContainsFunc(o.Pools, func(p model.Pool) bool {
-		return p.Ready() && p.Limits[model.ResourceCPU] == pool().Limits[model.ResourceCPU]
+		left := p.Limits[model.ResourceCPU] - roomFor
+		for _, n := range o.Nodes {
+			if n.Labels[model.LabelPool] == p.Name {
+				left -= n.Capacity.CPU
+			}
+		}
+		return p.Ready() && p.Limits[model.ResourceCPU] == pool().Limits[model.ResourceCPU] && left >= 0
 	})
 	for _, p := range o.Pods {
 		if open && p.Node == "" && !p.Deleting() {
