@@ -15,40 +15,6 @@ import (
 	"testing"
 )
 
-// TestTheManualShowsWhatTopPrints runs the commands of docs/top.md: what stands below them is what they print. UPDATE_SCRIPTS=1 writes it.
-func TestTheManualShowsWhatTopPrints(t *testing.T) {
-	page, err := filepath.Abs("../../docs/top.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir("../../internal/top/testdata")
-	t.Setenv("LC_ALL", "C.UTF-8")
-	commands := 0
-	text := regexp.MustCompile("(?s)```console\n\\$ karpenter ([^\n]*)\n.*?```").ReplaceAllStringFunc(string(raw), func(block string) string {
-		line := strings.TrimPrefix(strings.Split(block, "\n")[1], "$ karpenter ")
-		var out, errs bytes.Buffer
-		if code := run(strings.Fields(line), &out, &errs); code != 0 {
-			t.Errorf("karpenter %s: %d %s", line, code, errs.String())
-		}
-		commands++
-		return "```console\n$ karpenter " + line + "\n" + out.String() + "```"
-	})
-	if commands < 3 {
-		t.Errorf("the page has %d commands: it is read wrongly", commands)
-	}
-	if os.Getenv("UPDATE_SCRIPTS") != "" {
-		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if text != string(raw) {
-		t.Errorf("docs/top.md does not show what the commands print; UPDATE_SCRIPTS=1 writes it. They print:\n%s", text)
-	}
-}
-
 // apiServer is as much of an API server as those need who look: what there is, lists, watches that say nothing new, and refusals. It counts.
 type apiServer struct {
 	kinds []servedKind

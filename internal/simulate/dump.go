@@ -248,6 +248,11 @@ func (in *input) object(c chunk, object []byte) {
 	if head.Metadata.UID == "" && isWorkload(head.Kind) {
 		in.workloads = append(in.workloads, workload{c, head, cmp.Or(head.Metadata.Namespace, "default"), object})
 	}
+	if head.Kind == "PriorityClass" {
+		in.priorityClass(c, head.Metadata.Name, object)
+		in.objects++
+		return
+	}
 	if unread(head.Kind) { // the controller never looks at them, but they make pods
 		in.objects++
 		in.kinds[head.Kind]++

@@ -59,10 +59,11 @@ type input struct {
 	written map[string]bool // objects of the API, by file, kind and name
 	again   map[string]int  // by file: objects that it has more than once
 
-	workloads []workload      // that were never in a cluster
-	claims    map[string]bool // volume claims that the files have, by key
-	bound     bool            // some of them name their volume
-	made      int             // volume claims that no file has: those of workloads' pods
+	priorities priorityClasses
+	workloads  []workload      // that were never in a cluster
+	claims     map[string]bool // volume claims that the files have, by key
+	bound      bool            // some of them name their volume
+	made       int             // volume claims that no file has: those of workloads' pods
 	// defaultClass is the storage class of claims that name none.
 	defaultClass string
 
@@ -81,7 +82,7 @@ func read(files []File) (_ *input, err error) {
 			}
 		}
 	}()
-	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld(), claims: map[string]bool{}}
+	in := &input{files: files, mirror: &mirror{World: world.New()}, ignored: map[string]int{}, written: map[string]bool{}, again: map[string]int{}, kinds: map[string]int{}, args: map[string]string{}, text: newTextWorld(), claims: map[string]bool{}, priorities: newPriorityClasses()}
 	if in.reader, err = apikube.NewReader(in.mirror); err != nil {
 		return nil, err
 	}

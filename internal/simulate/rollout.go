@@ -170,6 +170,7 @@ func (in *input) pod(w workload, m *podMaker, name string, stateful bool) (model
 			return model.Pod{}, false
 		}
 	}
+	in.prioritize(w, spec)
 	if stateful {
 		in.statefulClaims(w, m, name, spec)
 	}
@@ -201,6 +202,53 @@ func (in *input) pod(w workload, m *podMaker, name string, stateful bool) (model
 	}
 	in.bad(Problem{w.at.file, w.at.line, fmt.Sprintf("%s: its pod cannot be made: %v", w, err), "correct the template"})
 	return model.Pod{}, false
+}
+
+// priorityClasses are what is known of PriorityClasses: those that every cluster has
+// (k8s.io/kubernetes/pkg/apis/scheduling), and those of the files.
+type priorityClasses struct {
+	values  map[string]int32
+	general int32 // of pods that name none
+	unknown map[string]bool
+}
+
+func newPriorityClasses() priorityClasses {
+	return priorityClasses{values: map[string]int32{"system-cluster-critical": 2_000_000_000,
+		"system-node-critical": 2_000_001_000}, unknown: map[string]bool{}}
+}
+
+// priorityClass takes note of a PriorityClass. One that cannot be read is told.
+func (in *input) priorityClass(c chunk, name string, object []byte) {
+	var class struct {
+		Value         int32
+		GlobalDefault bool
+	}
+	if err := json.Unmarshal(object, &class); err != nil {
+		in.bad(Problem{c.file, c.line, fmt.Sprintf("PriorityClass %s: %v", name, err), "correct it"})
+		return
+	}
+	in.priorities.values[name] = class.Value
+	if class.GlobalDefault {
+		in.priorities.general = class.Value
+	}
+}
+
+// prioritize gives a pod the priority of its class, as the API server's Priority plugin does.
+func (in *input) prioritize(w workload, spec map[string]json.RawMessage) {
+	if spec["priority"] != nil {
+		return
+	}
+	var name string
+	if json.Unmarshal(spec["priorityClassName"], &name) != nil || name == "" {
+		spec["priority"] = mustJSON(in.priorities.general)
+		return
+	}
+	value, known := in.priorities.values[name]
+	if !known && !in.priorities.unknown[name] {
+		in.priorities.unknown[name] = true
+		in.note(fmt.Sprintf("%s: PriorityClass %s is not in the input: its pods count with priority 0", w, name))
+	}
+	spec["priority"] = mustJSON(value)
 }
 
 // statefulClaims gives a pod of a StatefulSet its volume claims, named TEMPLATE-POD; they take the place of volumes of the same name.
