@@ -66,6 +66,9 @@ func Once(s *State) string {
 	return b.String()
 }
 
+// hoursPerMonth is what price lists of clouds use.
+const hoursPerMonth = 730
+
 // whole is wider than any line that says something.
 const whole = 1000
 
@@ -87,8 +90,8 @@ func (s *State) head() [][]span {
 	if n := len(p.pending); n > 0 {
 		sums = append(sums, span{fmt.Sprintf(", ! %d waiting", n), bad})
 	}
-	sums = append(sums, span{fmt.Sprintf("   $%.4f/h, $%.0f in 30 days", t.price.Float(),
-		t.price.Float()*24*30), strong})
+	sums = append(sums, span{fmt.Sprintf("   $%.4f/h, $%.0f a month", t.price.Float(),
+		t.price.Float()*hoursPerMonth), strong})
 	if t.unpriced > 0 && t.machines > 0 {
 		sums = append(sums, span{" and " + count(t.unpriced, "node") + " of unknown price", faint})
 	}
