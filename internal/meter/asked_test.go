@@ -2,6 +2,7 @@ package meter_test
 
 import (
 	"encoding/json"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,21 +36,34 @@ func known() (kinds map[string]meter.Kind, labels map[string][]string) {
 	return kinds, labels
 }
 
+// rows are the lines of a file of testdata, and their words, but for comments and for what stands there
+// with the reason why it is not.
+func rows(t *testing.T, file string) iter.Seq2[string, []string] {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(string, []string) bool) {
+		for line := range strings.Lines(string(raw)) {
+			line, _, missing := strings.Cut(strings.TrimSpace(line), " not: ")
+			f := strings.Fields(line)
+			if len(f) == 0 || f[0] == "#" || missing {
+				continue
+			}
+			if !yield(line, f) {
+				return
+			}
+		}
+	}
+}
+
 // What well-known dashboards and alerts ask for is there, of the type and with the labels that they
 // expect. That data comes is shown where a Prometheus reads a whole lab.
 func TestWhatIsAskedForIsInTheTables(t *testing.T) {
 	kinds, labels := known()
-	raw, err := os.ReadFile(filepath.Join("testdata", "asked.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	for line := range strings.Lines(string(raw)) {
-		line, _, missing := strings.Cut(strings.TrimSpace(line), " not: ")
-		f := strings.Fields(line)
-		if len(f) == 0 || f[0] == "#" || missing {
-			continue
-		}
+	for line, f := range rows(t, "asked.txt") {
 		n++
 		if len(f) != 4 || kinds[f[1]] != meter.Kind(f[2]) {
 			t.Errorf("%s: the table has %q", line, kinds[f[1]])
@@ -69,17 +83,8 @@ func TestWhatIsAskedForIsInTheTables(t *testing.T) {
 // What each of their queries selects is in the tables, too. Series of histograms have names of their own.
 func TestWhatQueriesSelectIsInTheTables(t *testing.T) {
 	_, labels := known()
-	raw, err := os.ReadFile(filepath.Join("testdata", "queries.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	for line := range strings.Lines(string(raw)) {
-		line, _, missing := strings.Cut(strings.TrimSpace(line), " not: ")
-		f := strings.Fields(line)
-		if len(f) == 0 || f[0] == "#" || missing {
-			continue
-		}
+	for line, f := range rows(t, "queries.txt") {
 		n++
 		have, there := labels[f[2]]
 		if len(f) != 4 || !there {
