@@ -12,6 +12,12 @@ type Price int64
 // Dollars builds a Price from dollars per hour, rounded to the nearest micro-dollar.
 func Dollars(d float64) Price { return Price(d*1e6 + 0.5) }
 
+// hoursPerMonth is what price lists of clouds count with.
+const hoursPerMonth = 730
+
+// Month returns dollars per month of 730 hours.
+func (p Price) Month() float64 { return p.Float() * hoursPerMonth }
+
 // Float returns dollars per hour.
 func (p Price) Float() float64 { return float64(p) / 1e6 }
 

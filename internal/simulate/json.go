@@ -170,7 +170,7 @@ func (a Answer) jsonTotals() jsonTotals {
 		}
 		return out
 	}
-	return jsonTotals{len(a.bought()), math.Round(100*a.price().Float()*hoursPerMonth) / 100,
+	return jsonTotals{len(a.bought()), math.Round(100*a.price().Month()) / 100,
 		list(bySize), list(byZone), list(byCapacity), list(byPool)}
 }
 

@@ -10,9 +10,6 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// hoursPerMonth is what price lists of clouds use.
-const hoursPerMonth = 730
-
 // visibleGap is the gap from which it is printed as more than nothing.
 const visibleGap = 0.0005
 
@@ -47,7 +44,7 @@ func (a Answer) Text(wide bool) string {
 	a.fits(&b, named, wide)
 	a.left(&b, named, wide)
 	a.static(&b, named, wide)
-	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.price(), a.price().Float()*hoursPerMonth)
+	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.price(), a.price().Month())
 	a.totalLines(&b, wide)
 	if a.Bound != nil {
 		fmt.Fprintf(&b, "bound %s, the plan is %.1f %% above\n", a.Bound, 100*a.gap())

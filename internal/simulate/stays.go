@@ -185,7 +185,7 @@ func (a Answer) ExplainPool(name string, d Disruption) (text string, ok bool) {
 		fmt.Fprintf(&b, "  %-9s "+format+"\n", append([]any{word}, args...)...)
 	}
 	held, claims, unsold := a.held(w, p)
-	fmt.Fprintf(&b, "NodePool %s with %s: %s, %s, $%.2f a month%s\n", p.Name, p.Class, count(claims, "NodeClaim"), held.price, held.price.Float()*hoursPerMonth,
+	fmt.Fprintf(&b, "NodePool %s with %s: %s, %s, $%.2f a month%s\n", p.Name, p.Class, count(claims, "NodeClaim"), held.price, held.price.Month(),
 		after(", without the price of ", unsold))
 	if !p.Ready() {
 		x, _ := model.FindCondition(p.Conditions, model.Ready)

@@ -66,9 +66,6 @@ func Once(s *State) string {
 	return b.String()
 }
 
-// hoursPerMonth is what price lists of clouds use.
-const hoursPerMonth = 730
-
 // whole is wider than any line that says something.
 const whole = 1000
 
@@ -91,7 +88,7 @@ func (s *State) head() [][]span {
 		sums = append(sums, span{fmt.Sprintf(", ! %d waiting", n), bad})
 	}
 	sums = append(sums, span{fmt.Sprintf("   $%.4f/h, $%.0f a month", t.price.Float(),
-		t.price.Float()*hoursPerMonth), strong})
+		t.price.Month()), strong})
 	if t.unpriced > 0 && t.machines > 0 {
 		sums = append(sums, span{" and " + count(t.unpriced, "node") + " of unknown price", faint})
 	}
