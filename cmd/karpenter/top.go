@@ -19,7 +19,7 @@ import (
 func topCommand() *cobra.Command {
 	var f simulateFlags
 	var files []string
-	var gates, view, filter, colour string
+	var gates, view, filter, colour, keys string
 	var once bool
 	cmd := &cobra.Command{
 		Use:   "top [--from FILE]",
@@ -28,7 +28,7 @@ func topCommand() *cobra.Command {
 what is decided. Sort, filter, go from a pool to its nodes, to their pods, and ask why; ? shows the keys. It takes the right to read, and changes
 nothing: no cloud is asked. Prices are those of the built-in table for the region that the nodes are in, or of --catalog; others are "?".
 
-With --from a dump or a scenario is looked at instead of a cluster. Where the output is no terminal, and with --once, one picture is printed.`,
+With --from a dump or a scenario is looked at instead of a cluster. With --keys a file gives the screen keys that run commands of yours. Where the output is no terminal, and with --once, one picture is printed.`,
 		Example: `  karpenter top
   karpenter top --from dump.yaml
   karpenter top --once --view pending
@@ -45,6 +45,10 @@ With --from a dump or a scenario is looked at instead of a cluster. Where the ou
 			if err != nil {
 				return fmt.Errorf("--feature-gates %w", err)
 			}
+			given, err := readKeyFile(keys)
+			if err != nil {
+				return err
+			}
 			seen := watched{flags: &f, gates: open}
 			if len(files) > 0 {
 				err = seen.read(cmd.Context(), cmd.InOrStdin(), files)
@@ -56,13 +60,13 @@ With --from a dump or a scenario is looked at instead of a cluster. Where the ou
 			}
 			defer seen.stop()
 			out, isFile := cmd.OutOrStdout().(*os.File)
-			screen := isFile && term.IsTerminal(int(out.Fd()))
+			shown := isFile && term.IsTerminal(int(out.Fd()))
 			state := top.NewState(top.Options{Source: seen.source, View: view, Filter: filter, ASCII: !letters(os.Getenv),
-				Colour: coloured(colour, screen && !once, os.Getenv)})
-			if once || !screen {
+				Colour: coloured(colour, shown && !once, os.Getenv), Commands: given.list(), Welcome: given.Welcome})
+			if once || !shown {
 				return printOnce(cmd.Context(), &seen, state, cmd.OutOrStdout())
 			}
-			return watch(cmd.Context(), &seen, state, os.Stdin, out)
+			return watch(cmd.Context(), &screen{seen: &seen, state: state, out: out, keys: given}, os.Stdin)
 		},
 	}
 	f.register(cmd)
@@ -72,6 +76,7 @@ With --from a dump or a scenario is looked at instead of a cluster. Where the ou
 	fl.BoolVar(&once, "once", false, "print one picture, as a whole, and end")
 	fl.StringVar(&view, "view", "nodes", "what to begin with: "+strings.Join(top.Views(), ", "))
 	fl.StringVar(&filter, "filter", "", "show only rows with these words")
+	fl.StringVar(&keys, "keys", "", "a YAML file of keys that run commands of yours; docs/top.md says how it is written")
 	fl.StringVar(&colour, "color", "auto", "auto (on terminals, unless NO_COLOR is set), always or never")
 	return cmd
 }

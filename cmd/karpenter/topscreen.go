@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 )
 
 // watch shows a screen until the person has seen enough. The terminal is as it was before, whatever happens.
-func watch(ctx context.Context, seen *watched, state *top.State, in, out *os.File) (err error) {
+func watch(ctx context.Context, s *screen, in *os.File) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	was, err := term.MakeRaw(int(in.Fd()))
@@ -33,19 +34,22 @@ func watch(ctx context.Context, seen *watched, state *top.State, in, out *os.Fil
 		return fmt.Errorf("keys cannot be read, because standard input is no terminal (--once prints one picture): %w", err)
 	}
 	defer func() { err = errors.Join(err, term.Restore(int(in.Fd()), was)) }()
-	if _, err := io.WriteString(out, enterScreen); err != nil {
+	if _, err := io.WriteString(s.out, enterScreen); err != nil {
 		return err
 	}
-	defer func() { _, e := io.WriteString(out, leaveScreen); err = errors.Join(err, e) }()
+	defer func() { _, e := io.WriteString(s.out, leaveScreen); err = errors.Join(err, e) }()
 
-	s := &screen{out: out, state: state, seen: seen, answers: make(chan answered, 1)}
-	s.seen.show(ctx, state)
+	s.answers, s.outcomes = make(chan answered, 1), make(chan outcome, 1)
+	defer s.commands.Wait() // ctx has ended by then, and them
+	defer stop()
+	s.seen.show(ctx, s.state)
 	keys := make(chan []top.Key)
 	go readKeys(ctx, in, keys)
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
-	for !state.Done() {
+	for !s.state.Done() {
 		s.ask()
+		s.obey(ctx)
 		if err := s.draw(); err != nil {
 			return err
 		}
@@ -57,11 +61,14 @@ func watch(ctx context.Context, seen *watched, state *top.State, in, out *os.Fil
 				return nil // the terminal is gone
 			}
 			for _, k := range list {
-				state.Press(k)
+				s.state.Press(k)
 			}
 		case a := <-s.answers:
 			s.asking = false
-			state.Answer(a.about, a.text)
+			s.state.Answer(a.about, a.text)
+		case o := <-s.outcomes:
+			s.obeying = false
+			s.state.Did(o.sentence, o.failed)
 		case <-tick.C:
 			s.look(ctx)
 		}
@@ -69,14 +76,20 @@ func watch(ctx context.Context, seen *watched, state *top.State, in, out *os.Fil
 	return nil
 }
 
-// screen is what was drawn.
+// screen is what is looked at, and what was drawn.
 type screen struct {
-	out     *os.File
-	state   *top.State
-	seen    *watched
+	out   *os.File
+	state *top.State
+	seen  *watched
+	keys  keyFile
+
 	last    string
 	asking  bool
 	answers chan answered
+
+	obeying  bool
+	outcomes chan outcome
+	commands sync.WaitGroup
 }
 
 // look takes what is new, if anything is.
@@ -114,6 +127,17 @@ func (s *screen) ask() {
 	s.asking = true
 	q, gates, to := s.seen.asked(), s.seen.gates, s.answers
 	go func() { to <- why(q, gates, x) }()
+}
+
+// obey runs what was ordered beside the screen, one thing at a time.
+func (s *screen) obey(ctx context.Context) {
+	o, ok := s.state.Ordered()
+	if !ok || s.obeying {
+		return
+	}
+	s.obeying = true
+	to := s.outcomes
+	s.commands.Go(func() { to <- s.keys.run(ctx, o, s.seen.flags.live.kubeconfig) })
 }
 
 // draw writes the screen anew if it differs from what is there.

@@ -153,6 +153,12 @@ func (s *State) foot(room int) [][]span {
 				{e.Reason, s.event(e)}, {"  " + e.Kind + " " + e.Name + ": " + e.Message, plain}})
 		}
 	}
+	if line := s.went(); line != nil {
+		out = append(out, line)
+	}
+	if line := s.commands(); line != nil {
+		out = append(out, line)
+	}
 	keys := "enter in  esc back  w why  s sort  r reverse  / filter  1-4 views  ? help  q quit"
 	return append(out, []span{{keys, faint}})
 }
@@ -173,6 +179,8 @@ func (s *State) nothing() string {
 		return "no pod waits"
 	case c.kind == decisions:
 		return "nothing was decided since this began"
+	case s.welcome() != "" && s.picture.total.machines == 0:
+		return s.welcome()
 	case c.kind == pools:
 		return "there is no NodePool"
 	}
@@ -191,7 +199,11 @@ func (s *State) table(cols []column, room int) (out [][]span) {
 		out = append(out, s.row(cols, &s.rows[i], i == s.shown().at))
 	}
 	if len(s.rows) == 0 {
-		out = append(out, []span{{"  " + s.nothing(), faint}})
+		for line := range strings.SplitSeq(s.nothing(), "\n") {
+			if len(out) < room {
+				out = append(out, []span{{"  " + line, faint}})
+			}
+		}
 	}
 	return out
 }

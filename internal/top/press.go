@@ -50,6 +50,8 @@ func (s *State) Press(k Key) {
 		if c.kind != help {
 			s.push(screen{kind: help})
 		}
+	default:
+		s.order(k)
 	}
 }
 

@@ -23,6 +23,9 @@ type Options struct {
 	ASCII  bool   // the terminal has no other letters
 	View   string // what to begin with: one of Views; "" = nodes
 	Filter string // words that rows must have to be shown
+
+	Commands []Command // keys of the caller's
+	Welcome  string    // lines to show as long as there is no machine; "" = none
 }
 
 // Views are what State can begin with.
@@ -52,6 +55,9 @@ type State struct {
 	stack  []screen // the last is shown; never empty
 	typing bool     // letters go into the filter
 	done   bool
+
+	orders []Order // the first is being done
+	told   told    // how the last went
 
 	// rows are those of the screen that is shown, filtered and sorted; made anew by arrange.
 	rows []row
@@ -255,7 +261,7 @@ func (p *Picture) find(id string) *machine {
 func (s *State) lines(c *screen) []string {
 	switch {
 	case c.kind == help:
-		out := strings.Split(helpText, "\n")
+		out := append(s.helpOfCommands(), strings.Split(helpText, "\n")...)
 		if len(s.notes) > 0 {
 			out = append(out, "", "What is to be known of "+s.opt.Source+":")
 			for _, n := range s.notes {

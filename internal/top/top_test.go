@@ -36,12 +36,17 @@ var pressed = map[string]top.Key{"up": top.Up, "down": top.Down, "enter": top.En
 	"esc": top.Escape, "tab": top.Tab, "backtab": top.BackTab, "pgup": top.PageUp,
 	"pgdown": top.PageDown, "home": top.Home, "end": top.End, "backspace": top.Backspace}
 
+// added are keys that a caller gives.
+var added = []top.Command{{Key: '+', Name: "more", Help: "asks for more"},
+	{Key: '-', Name: "less"}}
+
 // TestScreens presses keys and compares what is shown. Each file begins with a world:
 //
-//	world FILE [colour] [ascii] [view=nodes]
+//	world FILE [colour] [ascii] [view=nodes] [commands]
 //	keys WIDTH HEIGHT       words in the input: keys by name, else their letters
 //	hear                    lines in the input: KIND NAME REASON MESSAGE; ! before REASON warns
 //	answer                  the input answers what was asked last
+//	did [failed]            the input says how it went what was ordered first; prints the order
 //	once
 func TestScreens(t *testing.T) {
 	datadriven.Walk(t, "testdata/screens", func(t *testing.T, path string) {
@@ -57,6 +62,9 @@ func TestScreens(t *testing.T) {
 				o := top.Options{Source: d.CmdArgs[0].Key, Colour: d.HasArg("colour"),
 					ASCII: d.HasArg("ascii")}
 				d.MaybeScanArgs(t, "view", &o.View)
+				if d.HasArg("commands") {
+					o.Commands, o.Welcome = added, "Press + for more.\nPress - for less.\n"
+				}
 				s = top.NewState(o)
 				w, at := read(t, string(raw)+"\n"+d.Input)
 				now = at
@@ -76,6 +84,10 @@ func TestScreens(t *testing.T) {
 				x, ok := s.Wanted()
 				s.Answer(x, d.Input)
 				return fmt.Sprintf("%s %s %v\n", x.Kind, x.Name, ok)
+			case "did":
+				x, ok := s.Ordered()
+				s.Did(d.Input, d.HasArg("failed"))
+				return fmt.Sprintf("%c %s %s %v\n", x.Command.Key, x.About.Kind, x.About.Name, ok)
 			case "once":
 				return top.Once(s)
 			}
@@ -182,16 +194,22 @@ func wild(r *rand.Rand) model.World {
 func TestFramesFitAndAreHarmless(t *testing.T) {
 	keys := []top.Key{top.Up, top.Down, top.PageDown, top.PageUp, top.Home, top.End, top.Enter,
 		top.Enter, top.Escape, top.Tab, top.BackTab, top.Backspace, 's', 'r', '/', 'a', 'w',
-		'?', '漢', '1', '2', '3', '4'}
+		'?', '漢', '1', '2', '3', '4', '+', '-'}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		s := top.NewState(top.Options{Source: word(r), Colour: seed%2 == 0, ASCII: seed%3 == 0})
+		o := top.Options{Source: word(r), Colour: seed%2 == 0, ASCII: seed%3 == 0}
+		if seed%5 == 0 {
+			o.Welcome, o.Commands = word(r), []top.Command{{Key: '+', Name: word(r), Help: word(r)}}
+		}
+		s := top.NewState(o)
 		s.Note([]string{word(r)})
 		s.Trouble(word(r))
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		s.Show(top.New(wild(r), now))
 		for step := range 40 {
-			switch r.IntN(8) {
+			switch r.IntN(9) {
+			case 8:
+				s.Did(word(r), r.IntN(2) == 0)
 			case 0:
 				s.Show(top.New(wild(r), now))
 			case 1:
@@ -355,6 +373,57 @@ func BenchmarkShow(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Show(top.New(w, time.Time{}))
+	}
+}
+
+// A key that commands may have does nothing by itself, so that no command takes a key away.
+func TestFreeKeysDoNothing(t *testing.T) {
+	free := 0
+	for k := rune(' '); k < 0x7f; k++ {
+		s := top.NewState(top.Options{})
+		s.Show(top.New(large(3), time.Time{}))
+		press(s, "down")
+		before := top.Frame(s, 100, 20)
+		s.Press(top.Key(k))
+		same := !s.Done() && top.Frame(s, 100, 20) == before
+		if top.Free(k) {
+			free++
+			if !same {
+				t.Errorf("%q is said to be free, and does something", k)
+			}
+		} else if same && !strings.ContainsRune("2h ", k) { // these do nothing here
+			t.Errorf("%q does nothing, and is said not to be free", k)
+		}
+	}
+	for _, k := range []rune{0, '\t', 0x7f, '\u0301', '漢', '\u202e'} {
+		if top.Free(k) {
+			t.Errorf("%q is said to be free: it would not stand in one column", k)
+		}
+	}
+	if free < 60 {
+		t.Errorf("only %d keys are free", free)
+	}
+}
+
+// Orders wait for each other, and no more of them than a person can mean.
+func TestOrdersWaitInLine(t *testing.T) {
+	s := top.NewState(top.Options{Commands: added})
+	for range 100 {
+		s.Press('+')
+	}
+	n := 0
+	for _, ok := s.Ordered(); ok; _, ok = s.Ordered() {
+		s.Did("", false)
+		n++
+	}
+	if n < 2 || n > 50 {
+		t.Errorf("of 100 orders %d were kept", n)
+	}
+	s.Did("nothing was ordered", false)
+	s.Press('/')
+	s.Press('+')
+	if o, ok := s.Ordered(); ok {
+		t.Errorf("a letter of the filter ordered %v", o)
 	}
 }
 
