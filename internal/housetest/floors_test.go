@@ -59,6 +59,7 @@ var floors = []struct {
 	{"internal/bound", 1, nil, "a pure decider"},
 	{"internal/atrest", 1.2, nil, "a pure decider that asks bound about what disrupt kept"},
 	{"internal/audit", 1.1, nil, "re-checks place's plans, and so reads their types"},
+	{"internal/letin", 1.2, nil, "asks place with one thing changed, and audit about what it found"},
 	{"internal/top", 1.3, nil, "what a person sees of a picture: values in, lines out"},
 	{"internal/world", 2, nil, "the live mirror"},
 	{"cloud", 2, nil, "the cloud door"},

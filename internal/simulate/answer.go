@@ -35,7 +35,8 @@ type Answer struct {
 	// WhatIf are answers to variations of the question, in the order in which they were asked.
 	WhatIf []Varied
 
-	minValues place.MinValues
+	preferences place.Preferences
+	minValues   place.MinValues
 }
 
 // Static is what one pool with a fixed number of replicas does.
@@ -94,7 +95,7 @@ func panicked(err *error) {
 func ask(engine func(place.Input) place.Plan, q Question) (a Answer, err error) {
 	defer panicked(&err)
 	w := q.World
-	a = Answer{World: w, Now: q.Now, minValues: q.MinValues, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues, Accept: q.Accept}),
+	a = Answer{World: w, Now: q.Now, preferences: q.Preferences, minValues: q.MinValues, Notes: q.Notes, Plan: engine(place.Input{World: w, Preferences: q.Preferences, MinValues: q.MinValues, Accept: q.Accept}),
 		HoldsPlan: q.Refused != nil}
 	if a.HoldsPlan {
 		a.Refused = audit.Check(w, *q.Refused)

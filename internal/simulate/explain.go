@@ -63,6 +63,8 @@ func (a Answer) planned(b *strings.Builder, key model.PodKey) bool {
 	for _, l := range a.Plan.Unscheduled {
 		if l.Pod == key {
 			b.WriteString("  it is left over\n" + a.reasons(l))
+			a.remedies(b, l)
+			a.waysIn(b, key)
 			return true
 		}
 	}

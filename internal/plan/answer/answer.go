@@ -88,6 +88,9 @@ type Removed struct {
 	// What says which of them it was: a label, a resource, a limit, a taint, a topology key; "" where there is only one.
 	What      string
 	Offerings int
+	// Most is, where the constraint is a resource, the largest amount that one of the offerings leaves which nothing before
+	// it removed; in the units of the resource's column, 0 where there is none. Who asks for as much is not refused by it.
+	Most int64
 }
 
 // Cause names the constraint: "resources cpu".

@@ -196,8 +196,9 @@ func (l *ledger) room(size vec.Vec) {
 	all := l.rest
 	text := func(bitset.Set) string { return sizeText(l.s, all, size) }
 	for j, n := range l.s.Names {
-		small := bitset.New(len(l.s.Offerings.Items))
+		small, most := bitset.New(len(l.s.Offerings.Items)), int64(0)
 		l.rest.Each(func(i int) {
+			most = max(most, l.s.Room[i][j])
 			if l.s.Room[i][j] < size[j] {
 				small.Add(i)
 			}
@@ -207,6 +208,16 @@ func (l *ledger) room(size vec.Vec) {
 			why, n = model.WhyVolumes, "of "+driver
 		}
 		l.strike(why, n, small, text)
+		l.most(why, n, most)
+	}
+}
+
+// most writes down how much the offerings left of a resource, if some were too small.
+func (l *ledger) most(why model.Why, what string, most int64) {
+	for i := range l.out.Removed {
+		if x := &l.out.Removed[i]; x.Why == why && x.What == what && why == model.WhyResources {
+			x.Most = most
+		}
 	}
 }
 
