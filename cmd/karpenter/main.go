@@ -33,7 +33,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), topCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), refusedPlansCommand(), versionCommand(), scenarioTopic())
+	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), topCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), migrateCommand(), refusedPlansCommand(), versionCommand(), scenarioTopic())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -21,6 +21,14 @@ func TestTheManualShowsWhatTopPrints(t *testing.T) {
 	}
 }
 
+// TestTheManualShowsWhatMigratePrints runs the commands of docs/migrate.md.
+func TestTheManualShowsWhatMigratePrints(t *testing.T) {
+	t.Chdir("../..")
+	if n := showsWhatIsPrinted(t, "docs/migrate.md"); n != 2 {
+		t.Errorf("the page has %d commands: it is read wrongly", n)
+	}
+}
+
 // TestBlueprintsBuyWhatTheirPagesShow runs the commands of all blueprints' pages. Each manifest has a page, and each page shows what
 // its manifest buys.
 func TestBlueprintsBuyWhatTheirPagesShow(t *testing.T) {
