@@ -2,7 +2,10 @@ package story
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,17 +35,39 @@ func TestLandingBeforeAllAreJudged(t *testing.T) {
 	}
 	l.create(one.deployment())
 	l.until("kube-scheduler found no place for one of them", time.Minute, func() bool { return slices.ContainsFunc(l.pods(one.name), unschedulable) || len(l.claims()) > 0 })
-	began := time.Now()
+	began, ours, theirs := time.Now(), l.processor("karpenter"), l.processor("karpenter-lab")
 	l.create(small.deployment())
 	l.land(landingPatience*time.Duration(1+n/100), func() {}, one, small)
 	took, again := time.Since(began), l.boughtTwice()
+	ours, theirs = l.processor("karpenter")-ours, l.processor("karpenter-lab")-theirs
 	l.until("each claim has its node", time.Minute, func() bool { return len(l.claims()) == len(l.nodes()) }) // the last pod may run before
 	there := len(l.nodes())
 	t.Logf("landing of %d pods, %d of them one per host: told true; machines planned %d, there %d; bought for again %d; seconds %.0f", 10*n, n, n, there, len(again), took.Seconds())
+	t.Logf("processor time while they landed: controller %v, control plane %v", ours, theirs)
+	if ours > theirs*3/5 {
+		t.Errorf("the controller took %v of processor time where API server and scheduler took %v: at most three fifths", ours, theirs)
+	}
 	if there > n+n/10 {
 		t.Errorf("%d machines are there, %d are enough; bought for again: %s", there, n, strings.Join(again, ", "))
 	}
 	l.do("kubectl", "delete", "deployments", "--all")
 	l.do("kubectl", "delete", "nodepool", "landing", "--wait=false")
 	l.until("nothing is left", 2*time.Minute*time.Duration(1+n/100), l.nothingLeft)
+}
+
+// processor returns for how long the lab's children of this program have had a processor. The kernel counts in hundredths of a second (proc_pid_stat(5)).
+func (l *lab) processor(program string) (out time.Duration) {
+	for _, pid := range descendants(l.proc.PID()) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		head, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); strings.HasSuffix(head, "("+program) && len(fields) > 12 {
+			user, _ := strconv.Atoi(fields[11]) // digits, by the kernel
+			system, _ := strconv.Atoi(fields[12])
+			out += time.Duration(user+system) * 10 * time.Millisecond
+		}
+	}
+	return out
 }
