@@ -99,6 +99,9 @@ func (a Answer) claim(b *strings.Builder, w model.World, c *model.Claim, n *mode
 		}
 		line("bought", "for %s", some(sorted(names), maxNamed))
 	}
+	if price, sold := a.priceOf(c, key); sold {
+		a.whySize(line, w, c, price)
+	}
 	for _, typ := range []string{model.Launched, model.Registered, model.Initialized, model.Drifted} {
 		x, has := model.FindCondition(c.Conditions, typ)
 		switch {
