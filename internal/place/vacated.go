@@ -20,18 +20,10 @@ func (d *decision) vacate() {
 			d.Gone = append(d.Gone, spot)
 		}
 	}
-	if len(d.Gone) == 0 {
-		return
-	}
-	lifted := map[*topology.Term]bool{}
 	for _, g := range d.Classes {
 		for _, r := range g.Spread {
-			if r.Term.Key != topology.Host || lifted[r.Term] {
-				continue
-			}
-			lifted[r.Term] = true
-			for _, spot := range d.Gone {
-				r.Term.Matched.Add(spot, topology.NoBound/2)
+			if r.Term.Key == topology.Host {
+				d.Journal.Lift(r.Term, d.Gone)
 			}
 		}
 	}

@@ -520,20 +520,12 @@ func (p *WhatIf) leave(node string) {
 // lift has nodes that are gone be no longer the emptiest for a spread over machines. Those of answers
 // that stand are lifted for good, each once.
 func (p *WhatIf) lift(x *topology.Term) {
-	high := func(spot int32) bool { return x.Matched.At(spot) >= topology.NoBound/2 }
-	for _, spot := range p.gone[p.lifted[x]:] {
-		if !high(spot) {
-			x.Matched.Add(spot, topology.NoBound/2)
-		}
-	}
+	var forGood *topology.Journal
+	forGood.Lift(x, p.gone[p.lifted[x]:])
 	if len(p.gone) > 0 {
 		p.lifted[x] = len(p.gone)
 	}
-	for _, spot := range p.d.Gone[len(p.away):] {
-		if !high(spot) {
-			p.d.Journal.Add(&x.Matched, spot, topology.NoBound/2)
-		}
-	}
+	p.d.Journal.Lift(x, p.d.Gone[len(p.away):])
 }
 
 // take closes the nodes and takes their pods off, as classes to be seated.

@@ -19,11 +19,8 @@ func Terms(p *model.Pod) (out []require.Set, why model.Why, detail string) {
 	for _, t := range p.Affinity {
 		for _, q := range t {
 			if !known(q.Op) {
-				return nil, model.WhyBadSelector, fmt.Sprintf(
-					"label %s: unknown operator %q",
-					q.Key,
-					q.Op,
-				)
+				return nil, model.WhyBadSelector, fmt.Sprintf("label %s: unknown operator %q",
+					q.Key, q.Op)
 			}
 		}
 	}
@@ -54,10 +51,8 @@ func Terms(p *model.Pod) (out []require.Set, why model.Why, detail string) {
 				" can be reached from there"
 		}
 		if all = with; len(all) > maxAlternatives {
-			return nil, model.WhyVolumes, fmt.Sprintf(
-				"its volumes have more than %d alternatives",
-				maxAlternatives,
-			)
+			return nil, model.WhyVolumes, fmt.Sprintf("its volumes have more than %d alternatives",
+				maxAlternatives)
 		}
 	}
 	if len(all) == 0 {
@@ -67,10 +62,8 @@ func Terms(p *model.Pod) (out []require.Set, why model.Why, detail string) {
 	optOut := false
 	for _, s := range all {
 		if k := s.Impossible(); k != "" {
-			detail = cmp.Or(
-				detail,
-				"label "+k+": the pod's own requirements exclude each other: "+parties(p, k),
-			)
+			detail = cmp.Or(detail,
+				"label "+k+": the pod's own requirements exclude each other: "+parties(p, k))
 			continue
 		}
 		if v, ok := s.Get(model.LabelPool); ok && !v.HasValues() {
@@ -150,17 +143,13 @@ func parties(p *model.Pod, key string) string {
 	}
 	for _, v := range p.Volumes {
 		for _, t := range v.Terms {
-			add(
-				"its volume (such as "+v.String()+")",
-				require.New(t),
-			) // of pods that are alike in this, each may have its own
+			add("its volume (such as "+v.String()+")",
+				require.New(t)) // of pods that are alike in this, each may have its own
 		}
 	}
 	if most := len(out); most > offerings.SaidValues {
-		out = append(
-			out[:offerings.SaidValues:offerings.SaidValues],
-			fmt.Sprintf("%d more", most-offerings.SaidValues),
-		)
+		out = append(out[:offerings.SaidValues:offerings.SaidValues],
+			fmt.Sprintf("%d more", most-offerings.SaidValues))
 	}
 	return strings.Join(out, ", ")
 }

@@ -120,21 +120,11 @@ func (p Plan) String() string {
 		fmt.Fprintf(&b, "%s fits on %s\n", n.Pod, where)
 	}
 	for _, x := range p.NewClaims {
-		fmt.Fprintf(
-			&b,
-			"buy for %s: %s\n",
-			x.Pool,
-			some(
-				x.Options,
-				func(o Option) string { return o.Key.String() + " " + o.Price.String() },
-			),
-		)
-		fmt.Fprintf(
-			&b,
-			"  pods: %s\n  requests: %s\n",
-			some(x.Pods, model.PodKey.String),
-			x.Requests,
-		)
+		fmt.Fprintf(&b, "buy for %s: %s\n", x.Pool, some(x.Options, func(o Option) string {
+			return o.Key.String() + " " + o.Price.String()
+		}))
+		fmt.Fprintf(&b, "  pods: %s\n  requests: %s\n", some(x.Pods, model.PodKey.String),
+			x.Requests)
 		if x.Relaxed {
 			b.WriteString(
 				"  relaxed: fewer distinct values to choose from than the pool's minValues\n",

@@ -18,13 +18,8 @@ func (d *desk) better(g *Class, a *seatOption, aSlot bool, b *seatOption, bSlot 
 	}
 	var weight, price int
 	if !aSlot {
-		weight, price = cmp.Compare(
-			b.offer.weight,
-			a.offer.weight,
-		), cmp.Compare(
-			a.offer.price,
-			b.offer.price,
-		)
+		weight = cmp.Compare(b.offer.weight, a.offer.weight)
+		price = cmp.Compare(a.offer.price, b.offer.price)
 	}
 	aOwn, aOthers := d.crowd(g, d.optionSite(a, aSlot))
 	bOwn, bOthers := d.crowd(g, d.optionSite(b, bSlot))

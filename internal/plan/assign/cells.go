@@ -69,10 +69,9 @@ func (d *atlas) cellsOf(f *problem.NodeConstraint, keys []int) *cells {
 		at := d.Topo.Spots[d.Existing[i].Spot]
 		if last == nil ||
 			slices.ContainsFunc(keys, func(k int) bool { return at.Doms[k] != doms[k] }) {
-			if slices.ContainsFunc(
-				keys,
-				func(k int) bool { return at.Doms[k] == topology.Either },
-			) {
+			if slices.ContainsFunc(keys, func(k int) bool {
+				return at.Doms[k] == topology.Either
+			}) {
 				continue
 			}
 			values := make([]string, len(keys))

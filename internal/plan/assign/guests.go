@@ -155,10 +155,9 @@ func (d *hosting) places(g *Class, seen *[]*Class) [][]int32 {
 		}
 		if d.Alone[h.Key] && h.Unseated() > 0 && !slices.Contains(*seen, h) && d.wants(h, g) {
 			theirs := d.places(h, seen)
-			out = slices.DeleteFunc(
-				out,
-				func(doms []int32) bool { return !h.Near.Joined(doms, theirs) },
-			)
+			out = slices.DeleteFunc(out, func(doms []int32) bool {
+				return !h.Near.Joined(doms, theirs)
+			})
 		}
 	}
 	return out
@@ -189,10 +188,9 @@ func (d *hosting) receiveOnSlots(g *Class, guests []*Class, all bool) {
 	}
 	for _, o := range d.cellsFor(g, nil) {
 		for _, at := range o.c.slots {
-			if slices.ContainsFunc(
-				guests,
-				func(h *Class) bool { return !d.Existing[at].Takes(h.Constraint) },
-			) {
+			if slices.ContainsFunc(guests, func(h *Class) bool {
+				return !d.Existing[at].Takes(h.Constraint)
+			}) {
 				continue
 			}
 			for g.Unseated() > 0 && guest.Unseated() > 0 && d.welcomes(at, g, guests, all) {
@@ -285,10 +283,9 @@ func (d *hosting) board(b *bundle, guests []*Class, all bool) bool {
 		if n == 0 {
 			continue
 		}
-		opts := slices.DeleteFunc(
-			d.cellsFor(h, nil),
-			func(o seatOption) bool { return !d.followed(h, o.c.doms) },
-		)
+		opts := slices.DeleteFunc(d.cellsFor(h, nil), func(o seatOption) bool {
+			return !d.followed(h, o.c.doms)
+		})
 		best, most, with := d.bestFor(h, opts, b)
 		if best < 0 || most < n {
 			return false

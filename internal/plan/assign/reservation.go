@@ -47,14 +47,12 @@ func (d *reserving) reserveRoom(groups []*Class) {
 	}
 	for _, g := range groups {
 		if g.held > 0 {
-			free := slices.DeleteFunc(
-				slices.Clone(g.Pods[g.Next:]),
-				func(p *model.Pod) bool { return held[p.Key()] },
-			)
-			last := slices.DeleteFunc(
-				slices.Clone(g.Pods[g.Next:]),
-				func(p *model.Pod) bool { return !held[p.Key()] },
-			)
+			free := slices.DeleteFunc(slices.Clone(g.Pods[g.Next:]), func(p *model.Pod) bool {
+				return held[p.Key()]
+			})
+			last := slices.DeleteFunc(slices.Clone(g.Pods[g.Next:]), func(p *model.Pod) bool {
+				return !held[p.Key()]
+			})
 			g.Pods = slices.Concat(g.Pods[:g.Next], free, last)
 		}
 	}
@@ -104,10 +102,9 @@ func (d *reserving) honourReservations(urge bool) bool {
 	for more := true; more; {
 		more = false
 		for p := range patient + 1 {
-			hasty := slices.ContainsFunc(
-				d.held,
-				func(x reservation) bool { return d.patience(x) < p },
-			)
+			hasty := slices.ContainsFunc(d.held, func(x reservation) bool {
+				return d.patience(x) < p
+			})
 			if p > 0 && hasty && !urge {
 				break
 			}

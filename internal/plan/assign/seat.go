@@ -292,9 +292,7 @@ func (d *desk) sitAt(g *Class, slot int32, n int, at topology.Site) {
 	d.noteSeat(Seated{g, slot, nil, n})
 	d.Bind(&g.Class, at, n)
 	for _, p := range g.take(n) {
-		d.Plan.Existing = append(
-			d.Plan.Existing,
-			answer.Nomination{Pod: p.Key(), Node: s.Node, Claim: s.Claim},
-		)
+		d.Plan.Existing = append(d.Plan.Existing,
+			answer.Nomination{Pod: p.Key(), Node: s.Node, Claim: s.Claim})
 	}
 }

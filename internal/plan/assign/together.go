@@ -70,10 +70,9 @@ func (d *bundling) follow(g *Class, opts []seatOption) {
 			d.bundle(g, opts, b)
 		}
 	}
-	if slices.ContainsFunc(
-		g.Joint,
-		func(x *topology.Term) bool { return x.Key == topology.Host && x.Matched.Total > 0 },
-	) {
+	if slices.ContainsFunc(g.Joint, func(x *topology.Term) bool {
+		return x.Key == topology.Host && x.Matched.Total > 0
+	}) {
 		return
 	}
 	for _, o := range whom {
@@ -184,11 +183,8 @@ func (d *bundling) bestFor(
 			beside = &bundle{size: onto.size.Clone(), members: onto.members}
 		}
 		beside.attach(g)
-		n := d.regarded(
-			g,
-			topology.Site{Doms: o.c.doms, Spot: topology.Unknown, Form: f},
-			min(d.holds(f, beside.size, g), d.together(g, onto)),
-		)
+		n := d.regarded(g, topology.Site{Doms: o.c.doms, Spot: topology.Unknown, Form: f},
+			min(d.holds(f, beside.size, g), d.together(g, onto)))
 		if n > most || n == most && n > 0 && best >= 0 && o.offer.compare(opts[best].offer) < 0 {
 			best, most, with = i, n, f
 		}
@@ -215,10 +211,9 @@ func (d *desk) regards(g *Class, doms []int32) bool {
 		return d.Allows(&g.Class, doms, topology.Fresh)
 	}
 	keep := g.Near
-	g.Near.Terms = slices.DeleteFunc(
-		slices.Clone(keep.Terms),
-		func(x *topology.Term) bool { return x.Key == topology.Host },
-	)
+	g.Near.Terms = slices.DeleteFunc(slices.Clone(keep.Terms), func(x *topology.Term) bool {
+		return x.Key == topology.Host
+	})
 	ok := d.Allows(&g.Class, doms, topology.Fresh)
 	g.Near = keep
 	return ok
@@ -300,16 +295,8 @@ func (d *Seating) PurchaseGroups() []*Group {
 		for _, m := range b.members {
 			x.Pods = append(x.Pods, carve(m.Class, m.N)...)
 			x.Host.Join(m.Class.Host, int32(m.N))
-			x.Priority, x.Ahead, x.Leap = max(
-				x.Priority,
-				m.Class.Priority,
-			), max(
-				x.Ahead,
-				m.Class.Ahead,
-			), max(
-				x.Leap,
-				m.Class.Leap,
-			)
+			x.Priority = max(x.Priority, m.Class.Priority)
+			x.Ahead, x.Leap = max(x.Ahead, m.Class.Ahead), max(x.Leap, m.Class.Leap)
 		}
 		// who came after those that it looks for may be more than they bear, as together knows; nobody else may join
 		for i := range x.Host {
@@ -327,10 +314,8 @@ func (d *Seating) PurchaseGroups() []*Group {
 			}
 			x := &spare[0]
 			spare = spare[1:]
-			x.key, x.Pods, x.Constraint, x.Size, x.Lean, x.Shared = g.Key, carve(
-				g,
-				p.n,
-			), p.c.pinned, g.Size, g.Lean, g.Shared
+			x.key, x.Pods, x.Constraint = g.Key, carve(g, p.n), p.c.pinned
+			x.Size, x.Lean, x.Shared = g.Size, g.Lean, g.Shared
 			x.Host, x.Cell, x.Of, x.Turn = p.host, p.c, g, g.Turn
 			out = append(out, x)
 		}
@@ -341,11 +326,8 @@ func (d *Seating) PurchaseGroups() []*Group {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *Group) int {
-		return cmp.Or(
-			a.Compare(b.Turn),
-			cmp.Compare(b.Size[0], a.Size[0]),
-			cmp.Compare(b.Size[1], a.Size[1]),
-		)
+		return cmp.Or(a.Compare(b.Turn), cmp.Compare(b.Size[0], a.Size[0]),
+			cmp.Compare(b.Size[1], a.Size[1]))
 	})
 	return out
 }
@@ -354,10 +336,9 @@ func (d *Seating) PurchaseGroups() []*Group {
 func (b *bundle) attach(g *Class) {
 	for _, m := range g.Shared {
 		brings := func(o Member) bool {
-			return slices.ContainsFunc(
-				o.Class.Shared,
-				func(x problem.Mount) bool { return x.ID == m.ID },
-			)
+			return slices.ContainsFunc(o.Class.Shared, func(x problem.Mount) bool {
+				return x.ID == m.ID
+			})
 		}
 		if !slices.ContainsFunc(b.members, brings) {
 			b.size[m.Column]++

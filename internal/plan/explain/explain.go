@@ -17,10 +17,9 @@ type Explainer struct{ *verify.Verifier }
 
 // Explain says of every pod without a place why each pool refused it, and puts the lists in order.
 func (d Explainer) Explain() {
-	slices.SortFunc(
-		d.Plan.Existing,
-		func(a, b answer.Nomination) int { return answer.CompareKeys(a.Pod, b.Pod) },
-	)
+	slices.SortFunc(d.Plan.Existing, func(a, b answer.Nomination) int {
+		return answer.CompareKeys(a.Pod, b.Pod)
+	})
 	for _, x := range d.Buying {
 		d.explainPods(x, x.Of, x.Take(len(x.Pods)-x.Next))
 	}
@@ -30,10 +29,9 @@ func (d Explainer) Explain() {
 	for _, o := range d.Over {
 		d.explainPods(nil, o.Class, []*model.Pod{o.Pod})
 	}
-	slices.SortFunc(
-		d.Plan.Unscheduled,
-		func(a, b answer.Unscheduled) int { return answer.CompareKeys(a.Pod, b.Pod) },
-	)
+	slices.SortFunc(d.Plan.Unscheduled, func(a, b answer.Unscheduled) int {
+		return answer.CompareKeys(a.Pod, b.Pod)
+	})
 }
 
 // explainPods explains pods of g that go nowhere; x is the part of it that could not be bought for, nil when none was to be.

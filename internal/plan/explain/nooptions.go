@@ -23,10 +23,8 @@ func NoOptions(claim model.Claim, cat model.Catalog) answer.Refusal {
 			fitting.Add(i)
 		}
 	})
-	names := problem.NewDims(
-		[]*problem.PodClass{{Requests: claim.Requests, Pods: []*model.Pod{{}}}},
-		nil,
-	)
+	class := &problem.PodClass{Requests: claim.Requests, Pods: []*model.Pod{{}}}
+	names := problem.NewDims([]*problem.PodClass{class}, nil)
 	s := &problem.NodePool{Offerings: sh, Names: names}
 	for _, it := range sh.Items {
 		s.Room = append(s.Room, names.Vec(it.Type.Allocatable))
@@ -42,10 +40,8 @@ func NoOptions(claim model.Claim, cat model.Catalog) answer.Refusal {
 	}
 	switch {
 	case len(sh.Items) == 0:
-		r.Why, r.Detail = model.WhyNoOfferings, fmt.Sprintf(
-			"the cloud has nothing on offer for class %s (yet)",
-			claim.Class,
-		)
+		r.Why = model.WhyNoOfferings
+		r.Detail = fmt.Sprintf("the cloud has nothing on offer for class %s (yet)", claim.Class)
 	case matching.First() < 0:
 		r.Why, r.Detail = model.WhyRequirements, sh.Blame("the claim's", want)
 	case fitting.First() < 0:

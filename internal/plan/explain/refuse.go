@@ -66,30 +66,21 @@ func (d Explainer) refusal(s *problem.NodePool, x *assign.Group, g *assign.Class
 	}
 	p, f := g.First(), g.Constraint
 	if t, bad := f.Untolerated(s.Pool.Taints); bad {
-		l.strike(
-			model.WhyTaint,
-			t.Key,
-			l.rest,
-			func(bitset.Set) string { return fmt.Sprintf("taint %s is not tolerated", t) },
-		)
+		l.strike(model.WhyTaint, t.Key, l.rest, func(bitset.Set) string {
+			return fmt.Sprintf("taint %s is not tolerated", t)
+		})
 		return l.out
 	}
-	l.strike(
-		model.WhyRequirements,
-		"",
-		s.Offerings.All.Minus(s.Base),
-		func(bitset.Set) string { return "the pool's requirements exclude every offering" },
-	)
+	l.strike(model.WhyRequirements, "", s.Offerings.All.Minus(s.Base), func(bitset.Set) string {
+		return "the pool's requirements exclude every offering"
+	})
 	own := alike.Selected(p)
 	l.labels(own)
 	l.reach(g, f.Terms, own)
 	for _, m := range f.Conflicts {
-		l.strike(
-			m.Why,
-			"daemon "+d.Daemons[m.Daemon].Name,
-			s.Beside(m),
-			func(bitset.Set) string { return d.shunText(m) },
-		)
+		l.strike(m.Why, "daemon "+d.Daemons[m.Daemon].Name, s.Beside(m), func(bitset.Set) string {
+			return d.shunText(m)
+		})
 	}
 	l.room(g.Size)
 	l.strike(
@@ -105,12 +96,9 @@ func (d Explainer) refusal(s *problem.NodePool, x *assign.Group, g *assign.Class
 		l.spent()
 	}
 	if !l.over() && x == nil && g.Cut {
-		l.strike(
-			model.WhyPlanCut,
-			"",
-			l.rest,
-			func(bitset.Set) string { return "the search ended before the pod's turn" },
-		)
+		l.strike(model.WhyPlanCut, "", l.rest, func(bitset.Set) string {
+			return "the search ended before the pod's turn"
+		})
 	}
 	if !l.over() && x == nil && g.Tied() {
 		d.strikeTies(l, g)
@@ -174,10 +162,8 @@ func (l *ledger) reach(g *assign.Class, terms, own []require.Set) {
 			if len(nodes) >= len(terms) && len(nodes) > 0 {
 				slices.Sort(nodes)
 				nodes = slices.Compact(nodes) // each of the pod's own alternatives names them again
-				return "its volume is on the disk of node " + strings.Join(
-					nodes,
-					" or ",
-				) + ", which no other node reaches"
+				return "its volume is on the disk of node " + strings.Join(nodes, " or ") +
+					", which no other node reaches"
 			}
 			who, alone := unreached(l.s, had, &g.PodClass, own)
 			if alone != nil {
@@ -224,12 +210,9 @@ func (l *ledger) most(why model.Why, what string, most int64) {
 // alternatives strikes what suits an alternative of the pod's that was not followed, because another one is cheaper and both cannot
 // be promised at once.
 func (l *ledger) alternatives(lot *problem.Allowed) {
-	l.strike(
-		model.WhyNodeSelector,
-		"alternatives",
-		l.rest.Minus(lot.OK),
-		func(bitset.Set) string { return "its alternatives cannot be promised together" },
-	)
+	l.strike(model.WhyNodeSelector, "alternatives", l.rest.Minus(lot.OK), func(bitset.Set) string {
+		return "its alternatives cannot be promised together"
+	})
 }
 
 // spent strikes what the pool's limits no longer bear, under the first limit that stands in the way.
@@ -259,12 +242,8 @@ func (d Explainer) strikeTies(l *ledger, g *assign.Class) {
 				gone.Add(i)
 			}
 		})
-		l.strike(
-			t.why,
-			t.key,
-			gone,
-			func(bitset.Set) string { _, text := d.tieText(l.s, t.alone); return text },
-		)
+		l.strike(t.why, t.key, gone,
+			func(bitset.Set) string { _, text := d.tieText(l.s, t.alone); return text })
 	}
 	if !l.over() && len(l.s.Choosy) > 0 {
 		k := l.s.Choosy[0]
@@ -298,24 +277,17 @@ func (d Explainer) tiesOf(g *assign.Class) []tie {
 	}
 	for i, r := range g.Spread {
 		if i < len(g.Among) {
-			add(
-				model.WhyTopologySpread,
-				r.Term.Key,
-				topology.Rules{Spread: []topology.SpreadRule{r}},
-				g.Among[i:i+1],
-			)
+			add(model.WhyTopologySpread, r.Term.Key,
+				topology.Rules{Spread: []topology.SpreadRule{r}}, g.Among[i:i+1])
 		}
 	}
 	for _, t := range g.Anti {
 		add(model.WhyPodAffinity, t.Key, topology.Rules{Anti: []*topology.Term{t}}, nil)
 	}
 	for _, t := range g.Near.Terms {
-		add(
-			model.WhyPodAffinity,
-			t.Key,
+		add(model.WhyPodAffinity, t.Key,
 			topology.Rules{Near: topology.NearRule{Terms: []*topology.Term{t}, Self: g.Near.Self}},
-			nil,
-		)
+			nil)
 	}
 	for _, t := range g.Joint {
 		add(model.WhyVolumes, t.Key, topology.Rules{Joint: []*topology.Term{t}}, nil)
@@ -372,28 +344,15 @@ func (d Explainer) strikeRest(l *ledger, x *assign.Group, g *assign.Class) {
 	case lacks != "":
 		l.strike(model.WhyMinValues, lacks, l.rest, func(bitset.Set) string { return text })
 	case len(s.Choosy) > 0:
-		l.strike(
-			model.WhyMinValues,
-			cmp.Or(s.Choosy...),
-			l.rest,
-			func(bitset.Set) string {
-				return "too few of the offerings that satisfy minValues hold the pod"
-			},
-		)
+		l.strike(model.WhyMinValues, cmp.Or(s.Choosy...), l.rest, func(bitset.Set) string {
+			return "too few of the offerings that satisfy minValues hold the pod"
+		})
 	case d.Exceeded || len(s.Pool.Limits) == 0:
-		l.strike(
-			model.WhyPlanCut,
-			"",
-			l.rest,
-			func(bitset.Set) string { return "the search ended before the pod's turn" },
-		)
+		l.strike(model.WhyPlanCut, "", l.rest,
+			func(bitset.Set) string { return "the search ended before the pod's turn" })
 	default:
-		l.strike(
-			model.WhyLimits,
-			"",
-			l.rest,
-			func(had bitset.Set) string { return limitText(s, had) },
-		)
+		l.strike(model.WhyLimits, "", l.rest,
+			func(had bitset.Set) string { return limitText(s, had) })
 	}
 }
 
@@ -412,11 +371,8 @@ func (d Explainer) shunText(x problem.DaemonConflict) string {
 	m := &d.Daemons[x.Daemon]
 	switch x.Why {
 	case model.WhyHostPorts:
-		return fmt.Sprintf(
-			"daemon %s/%s takes one of its host ports on every machine that is left",
-			m.Namespace,
-			m.Name,
-		)
+		return fmt.Sprintf("daemon %s/%s takes one of its host ports on every machine that is left",
+			m.Namespace, m.Name)
 	case model.WhyTopologySpread:
 		return fmt.Sprintf(
 			"daemon %s/%s counts for its spread over %s, and leaves it no room on any machine",

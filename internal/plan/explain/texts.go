@@ -33,18 +33,11 @@ func machineText(s *problem.NodePool, t require.Set) string {
 		have, defined := s.Own.Get(k)
 		if s.Base.And(s.Offerings.Match(k, want.And(have))).First() < 0 {
 			if defined {
-				return fmt.Sprintf(
-					"label %s: pool allows %s, pod wants %s, which no offering has",
-					k,
-					have,
-					want,
-				)
+				return fmt.Sprintf("label %s: pool allows %s, pod wants %s, which no offering has",
+					k, have, want)
 			}
-			return fmt.Sprintf(
-				"label %s: no offering of the pool has what the pod wants: %s",
-				k,
-				want,
-			)
+			return fmt.Sprintf("label %s: no offering of the pool has what the pod wants: %s", k,
+				want)
 		}
 	}
 	return fmt.Sprintf("no offering of the pool has all that the pod wants: %s", t)
@@ -69,12 +62,8 @@ func sizeText(s *problem.NodePool, from bitset.Set, size vec.Vec) string {
 				)
 			}
 			q := model.FormatQuantities(n, size[j], max(0, most[j]))
-			return fmt.Sprintf(
-				"needs %s %s but the largest offering leaves %s beside its daemons",
-				n,
-				q[0],
-				q[1],
-			)
+			return fmt.Sprintf("needs %s %s but the largest offering leaves %s beside its daemons",
+				n, q[0], q[1])
 		}
 	}
 	return fmt.Sprintf(
@@ -112,10 +101,8 @@ func limitText(s *problem.NodePool, from bitset.Set) string {
 		least := int64(problem.Unlimited)
 		from.Each(func(i int) { least = min(least, s.Cost[i][j]) })
 		if least > s.Left[j] && problem.IsSupply(n) {
-			return "of " + strings.TrimPrefix(
-				n,
-				problem.SupplyPrefix,
-			) + " the cloud keeps no more, or others hold them already"
+			return "of " + strings.TrimPrefix(n,
+				problem.SupplyPrefix) + " the cloud keeps no more, or others hold them already"
 		}
 		if least > s.Left[j] {
 			limit := s.Pool.Limits[n]

@@ -51,10 +51,8 @@ func (d Explainer) tieText(s *problem.NodePool, g *topology.Class) (model.Why, s
 			d.Topo.Keys[g.Anti[0].Key],
 		)
 	case len(g.Spread) > 0:
-		return model.WhyTopologySpread, fmt.Sprintf(
-			"spread over %s leaves no place",
-			d.Topo.Keys[g.Spread[0].Term.Key],
-		)
+		return model.WhyTopologySpread, fmt.Sprintf("spread over %s leaves no place",
+			d.Topo.Keys[g.Spread[0].Term.Key])
 	}
 	return model.WhyPodAffinity, "a pod that refuses it is in every domain that can be had"
 }

@@ -107,11 +107,8 @@ type Deal struct {
 // and share one answer.
 func (b *buyer) deal(x portfolio.Bin) *Deal {
 	c := &b.choices[x.Choice]
-	b.need, b.allowed, b.forms = append(
-		b.need[:0],
-		c.Room...), append(
-		b.allowed[:0],
-		c.Cost...), b.forms[:0]
+	b.need, b.allowed = append(b.need[:0], c.Room...), append(b.allowed[:0], c.Cost...)
+	b.forms = b.forms[:0]
 	clear(b.need)
 	addNeeds(b.need, x, b.classes)
 	for _, l := range x.Loads {
@@ -187,12 +184,9 @@ func (b *buyer) answer(d *Deal) {
 
 // single reports whether no form has alternatives: then what a claim asks for follows from the node constraints and the options.
 func (b *buyer) single(s seller, forms []*problem.NodeConstraint) bool {
-	return !slices.ContainsFunc(
-		forms,
-		func(f *problem.NodeConstraint) bool {
-			return len(b.d.AllowedOf(s.NodePool, f).Terms) != 1
-		},
-	)
+	return !slices.ContainsFunc(forms, func(f *problem.NodeConstraint) bool {
+		return len(b.d.AllowedOf(s.NodePool, f).Terms) != 1
+	})
 }
 
 // candidates are the offerings whose labels suit the deal, the first that also holds it and those that meet the same of the pods'
@@ -360,19 +354,8 @@ func (s seller) options(
 // requirements is what the claim must ask for: own, narrowed to the options' types, zones and capacity types. Labels that
 // could still go either way get one value, so that everybody who reads the claim expects the same node.
 func (s seller) requirements(own require.Set, options []answer.Option) []model.Requirement {
-	types, zones, kinds := make(
-		[]string,
-		0,
-		len(options),
-	), make(
-		[]string,
-		0,
-		4,
-	), make(
-		[]string,
-		0,
-		2,
-	)
+	types := make([]string, 0, len(options))
+	zones, kinds := make([]string, 0, 4), make([]string, 0, 2)
 	for i := range options {
 		k := &options[i].Key
 		types = append(types, k.Type)

@@ -34,12 +34,8 @@ func newChoices(tier []*problem.NodePool, groups []*problem.NodeConstraint) []ch
 		}
 	}
 	byPrice := func(a, b choice) int {
-		return cmp.Or(
-			cmp.Compare(a.Price, b.Price),
-			cmp.Compare(a.Seller, b.Seller),
-			cmp.Compare(a.Free, b.Free),
-			cmp.Compare(a.item, b.item),
-		)
+		return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(a.Seller, b.Seller),
+			cmp.Compare(a.Free, b.Free), cmp.Compare(a.item, b.item))
 	}
 	if !slices.IsSortedFunc(all, byPrice) { // those of one pool and flavour are
 		slices.SortFunc(all, byPrice)
@@ -113,9 +109,8 @@ func (s seller) kinds(like choice, flavour require.Set, groups []*problem.NodeCo
 			continue
 		}
 		c := like
-		c.item, c.Price, c.Room, c.Cost, c.Takes = i, int64(
-			s.Offerings.Items[i].Offering.Price,
-		), s.Room[i], s.Cost[i], m
+		c.item, c.Price = i, int64(s.Offerings.Items[i].Offering.Price)
+		c.Room, c.Cost, c.Takes = s.Room[i], s.Cost[i], m
 		alike := func(o choice) bool {
 			return slices.Equal(o.Takes, c.Takes) && slices.Equal(o.Room, c.Room) &&
 				slices.Equal(o.Cost, c.Cost)

@@ -60,13 +60,10 @@ func FreeName(p answer.NewClaim, ordinal int, taken map[string]bool) string {
 // Claim builds the claim to create for a new claim from pool and class. It carries everything that a restart needs: what
 // may be launched, which labels and taints the node will have, and the pods it is for.
 func Claim(p answer.NewClaim, pool model.Pool, class model.Class, name string) model.Claim {
-	labels := problem.Merged(
-		pool.Labels,
-		map[string]string{
-			model.LabelPool:                pool.Name,
-			problem.ClassLabel(pool.Class): pool.Class.Name,
-		},
-	)
+	labels := problem.Merged(pool.Labels, map[string]string{
+		model.LabelPool:                pool.Name,
+		problem.ClassLabel(pool.Class): pool.Class.Name,
+	})
 	for _, r := range p.Requirements {
 		if r.Op == model.In && len(r.Values) == 1 && !require.Cloud(r.Key) {
 			labels[r.Key] = r.Values[0]
@@ -112,10 +109,9 @@ func SamePrice(p, cheapest model.Price) bool { return p-cheapest <= cheapest/one
 
 // firstOf puts the offering first that a claim prefers, if it is among those of one price.
 func firstOf(options []answer.Option, claim model.Claim) []answer.Option {
-	i := slices.IndexFunc(
-		options,
-		func(o answer.Option) bool { return o.Key.String() == claim.Annotations[AnnotationFirst] },
-	)
+	i := slices.IndexFunc(options, func(o answer.Option) bool {
+		return o.Key.String() == claim.Annotations[AnnotationFirst]
+	})
 	if i <= 0 || !SamePrice(options[i].Price, options[0].Price) {
 		return options
 	}

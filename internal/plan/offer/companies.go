@@ -77,10 +77,9 @@ func (s seller) companies(masks []bitset.Set) *companies {
 			p.items = append(p.items, i)
 		}
 	}
-	slices.SortStableFunc(
-		x.peers,
-		func(a, b peer) int { return slices.Compare(s.Cost[a.items[0]], s.Cost[b.items[0]]) },
-	)
+	slices.SortStableFunc(x.peers, func(a, b peer) int {
+		return slices.Compare(s.Cost[a.items[0]], s.Cost[b.items[0]])
+	})
 	return x
 }
 
@@ -146,13 +145,8 @@ func (x *companies) circleOf(p *peer) *circle {
 func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 	p := &x.peers[n]
 	s, t, first := x.pool, x.pool.Variety(), p.items[0]
-	x.room, x.over, x.cost = append(
-		x.room[:0],
-		p.room...), append(
-		x.over[:0],
-		s.Taken[first]...), append(
-		x.cost[:0],
-		s.Cost[first]...)
+	x.room, x.over = append(x.room[:0], p.room...), append(x.over[:0], s.Taken[first]...)
+	x.cost = append(x.cost[:0], s.Cost[first]...)
 	x.items = append(x.items[:0], first)
 	x.takes = p.mask
 	t.Add(first)
@@ -178,15 +172,12 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 			break
 		}
 		for _, at := range from {
-			x.lossy = append(
-				x.lossy,
-				mate{at, p.loss(&x.peers[at], most) + float64(p.mask.Lacks(x.peers[at].mask))},
-			)
+			x.lossy = append(x.lossy,
+				mate{at, p.loss(&x.peers[at], most) + float64(p.mask.Lacks(x.peers[at].mask))})
 		}
-		x.lossy = slices.DeleteFunc(
-			x.lossy,
-			func(m mate) bool { return !slices.ContainsFunc(x.peers[m.at].items, t.Brings) },
-		)
+		x.lossy = slices.DeleteFunc(x.lossy, func(m mate) bool {
+			return !slices.ContainsFunc(x.peers[m.at].items, t.Brings)
+		})
 		for n := len(x.lossy)/2 - 1; n >= 0; n-- {
 			sink(x.lossy, n)
 		}
@@ -202,11 +193,8 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 		return c, false
 	}
 	c.item = slices.Min(x.items)
-	c.Price, c.Takes, c.Room, c.Cost, c.company = int64(
-		s.Offerings.Items[c.item].Offering.Price,
-	), x.takes, p.room, s.Cost[first], slices.Clone(
-		x.items,
-	)
+	c.Price = int64(s.Offerings.Items[c.item].Offering.Price)
+	c.Takes, c.Room, c.Cost, c.company = x.takes, p.room, s.Cost[first], slices.Clone(x.items)
 	if !slices.Equal(x.room, c.Room) {
 		c.Room = x.room.Clone()
 	}

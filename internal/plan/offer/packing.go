@@ -217,10 +217,9 @@ func setAside(
 
 // attaches reports whether all machines of a draft bear their volumes, those that pods share counted once.
 func attaches(p *portfolio.Packer, d *portfolio.Draft, groups []*assign.Group) bool {
-	return !slices.ContainsFunc(
-		d.Bins,
-		func(b portfolio.Bin) bool { return !p.Choices[b.Choice].Room.Covers(needs(b, groups)) },
-	)
+	return !slices.ContainsFunc(d.Bins, func(b portfolio.Bin) bool {
+		return !p.Choices[b.Choice].Room.Covers(needs(b, groups))
+	})
 }
 
 // needs is what the pods of a machine need together.

@@ -42,10 +42,8 @@ func (d *Purchasing) TakeStock() {
 func (d *Purchasing) share(sellers []*problem.NodePool) {
 	for _, s := range sellers {
 		for at, i := range s.Bounded {
-			s.Left[at] = max(
-				0,
-				d.Supply[s.Source(i)],
-			) // claims that may become one or the other hold more than there is
+			// Claims that may become one or the other hold more than there is.
+			s.Left[at] = max(0, d.Supply[s.Source(i)])
 		}
 	}
 }
@@ -113,8 +111,7 @@ func (s seller) keeping(all []int) (out []int, scarce bool) {
 		slices.Sort(out)
 		return out, true
 	}
-	return slices.DeleteFunc(
-		slices.Clone(all),
-		func(i int) bool { return s.Offerings.Items[i].Offering.Supply != nil },
-	), false
+	return slices.DeleteFunc(slices.Clone(all), func(i int) bool {
+		return s.Offerings.Items[i].Offering.Supply != nil
+	}), false
 }

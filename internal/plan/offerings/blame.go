@@ -19,23 +19,15 @@ func (s *Index) Blame(whose string, q require.Set) string {
 	for i, k := range keys {
 		v, _ := q.Get(k)
 		if match[i] = s.Match(k, v); match[i].First() < 0 {
-			return fmt.Sprintf(
-				"%s requirement %s excludes every offering%s",
-				whose,
-				Requirement(q, k),
-				s.Offered(k),
-			)
+			return fmt.Sprintf("%s requirement %s excludes every offering%s", whose,
+				Requirement(q, k), s.Offered(k))
 		}
 	}
 	for i := range keys {
 		for j := range i {
 			if match[i].And(match[j]).First() < 0 {
-				return fmt.Sprintf(
-					"%s requirements %s and %s exclude every offering together",
-					whose,
-					Requirement(q, keys[j]),
-					Requirement(q, keys[i]),
-				)
+				return fmt.Sprintf("%s requirements %s and %s exclude every offering together",
+					whose, Requirement(q, keys[j]), Requirement(q, keys[i]))
 			}
 		}
 	}
@@ -49,11 +41,8 @@ func (s *Index) Blame(whose string, q require.Set) string {
 			guilty = less
 		}
 	}
-	return fmt.Sprintf(
-		"%s requirements exclude every offering together: %s",
-		whose,
-		q.Only(func(k string) bool { return slices.Contains(guilty, k) }),
-	)
+	return fmt.Sprintf("%s requirements exclude every offering together: %s", whose,
+		q.Only(func(k string) bool { return slices.Contains(guilty, k) }))
 }
 
 // SaidValues bounds how many values of a requirement, or of what is on offer, are named.
@@ -63,12 +52,8 @@ const SaidValues = 6
 func Requirement(q require.Set, key string) string {
 	v, _ := q.Get(key)
 	if list, listed := v.Listed(); listed && len(list) > SaidValues {
-		return fmt.Sprintf(
-			"%s In [%s and %d more]",
-			key,
-			strings.Join(list[:SaidValues], " "),
-			len(list)-SaidValues,
-		)
+		return fmt.Sprintf("%s In [%s and %d more]", key, strings.Join(list[:SaidValues], " "),
+			len(list)-SaidValues)
 	}
 	return q.Only(func(k string) bool { return k == key }).String()
 }

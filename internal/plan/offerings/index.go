@@ -93,13 +93,8 @@ func New(cat model.Catalog) *Index {
 		of:      make([][]int32, len(cat.Types)),
 		own:     make([]bool, n),
 	}
-	types, zones, kinds := b.column(
-		model.LabelInstanceType,
-	), b.column(
-		model.LabelZone,
-	), b.column(
-		model.LabelCapacityType,
-	)
+	types := b.column(model.LabelInstanceType)
+	zones, kinds := b.column(model.LabelZone), b.column(model.LabelCapacityType)
 	flat := make([]int32, n)
 	for ti := range cat.Types {
 		k := len(cat.Types[ti].Offerings)

@@ -40,10 +40,8 @@ func newLot(s *NodePool, g *NodeConstraint) *Allowed {
 			continue
 		}
 		q := s.Own.And(t)
-		match := s.Offerings.Filter(
-			sold,
-			q.Only(func(k string) bool { _, ok := t.Get(k); return ok }),
-		)
+		match := s.Offerings.Filter(sold,
+			q.Only(func(k string) bool { _, ok := t.Get(k); return ok }))
 		if match.First() < 0 {
 			continue
 		}
@@ -76,10 +74,9 @@ func (s *NodePool) splits(terms []require.Set) bool {
 		return false
 	}
 	first := terms[0].Only(s.Open).String()
-	return slices.ContainsFunc(
-		terms[1:],
-		func(t require.Set) bool { return t.Only(s.Open).String() != first },
-	)
+	return slices.ContainsFunc(terms[1:], func(t require.Set) bool {
+		return t.Only(s.Open).String() != first
+	})
 }
 
 // offer adds one term's offerings. Terms that leave open labels differently cannot be mixed on one machine without a

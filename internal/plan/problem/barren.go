@@ -62,10 +62,9 @@ func (s *NodePool) uniform() (key, text string) {
 		least, n = x.least, x.N
 		return true
 	}
-	guilty := slices.DeleteFunc(
-		slices.Clone(s.Own.Keys()),
-		func(k string) bool { return !s.Offerings.Machine(k) },
-	)
+	guilty := slices.DeleteFunc(slices.Clone(s.Own.Keys()), func(k string) bool {
+		return !s.Offerings.Machine(k)
+	})
 	few(s.Own)
 	for _, k := range slices.Clone(guilty) {
 		less := slices.DeleteFunc(slices.Clone(guilty), func(x string) bool { return x == k })
@@ -73,11 +72,8 @@ func (s *NodePool) uniform() (key, text string) {
 			guilty = less
 		}
 	}
-	text = fmt.Sprintf(
-		"label %s: the pool wants at least %d distinct values to choose from, ",
-		key,
-		least,
-	)
+	text = fmt.Sprintf("label %s: the pool wants at least %d distinct values to choose from, ", key,
+		least)
 	if len(guilty) == 0 {
 		return key, text + fmt.Sprintf("all offerings have %d%s", n, s.Offerings.Offered(key))
 	}

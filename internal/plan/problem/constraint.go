@@ -122,9 +122,8 @@ func (fs *constraints) intern(n *NodeConstraint) *NodeConstraint {
 		}
 	}
 	for _, x := range n.Conflicts {
-		b = append(
-			append(append(strconv.AppendInt(append(b, '#'), int64(x.Daemon), 10), x.Why...), ' '),
-			x.Key...)
+		b = append(strconv.AppendInt(append(b, '#'), int64(x.Daemon), 10), x.Why...)
+		b = append(append(b, ' '), x.Key...)
 	}
 	if !fs.split(terms) {
 		size = nil
@@ -187,14 +186,12 @@ func (fs *constraints) Merge(a, b *NodeConstraint, size vec.Vec) *NodeConstraint
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.get(
-		NodeConstraint{
-			Terms:       terms,
-			tolerations: append(slices.Clone(a.tolerations), b.tolerations...),
-			Conflicts:   append(slices.Clone(a.Conflicts), b.Conflicts...),
-			size:        size,
-		},
-	)
+	return fs.get(NodeConstraint{
+		Terms:       terms,
+		tolerations: append(slices.Clone(a.tolerations), b.tolerations...),
+		Conflicts:   append(slices.Clone(a.Conflicts), b.Conflicts...),
+		size:        size,
+	})
 }
 
 // ExistingFor lists capacity that is paid for and takes the constraint, in order of preference.

@@ -47,10 +47,8 @@ func newDaemons(list []model.Daemon) daemons {
 	for i := range list {
 		p := &list[i].Pod
 		ts, _, _ := alike.Terms(&model.Pod{NodeSelector: p.NodeSelector, Affinity: p.Affinity})
-		out = append(
-			out,
-			Daemon{list[i].Namespace, list[i].Name, p, ts, unmet(ts, labelsOfJoining())},
-		)
+		out = append(out,
+			Daemon{list[i].Namespace, list[i].Name, p, ts, unmet(ts, labelsOfJoining())})
 	}
 	slices.SortFunc(out, func(a, b Daemon) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

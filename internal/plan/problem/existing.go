@@ -63,10 +63,9 @@ func newExisting(w model.World, crew daemons, d dims) []*ExistingNode {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(
-		out[claims:],
-		func(a, b *ExistingNode) int { return strings.Compare(a.Claim, b.Claim) },
-	)
+	slices.SortStableFunc(out[claims:], func(a, b *ExistingNode) int {
+		return strings.Compare(a.Claim, b.Claim)
+	})
 	return out
 }
 
@@ -190,10 +189,10 @@ func nodeSlot(n model.Node, c *model.Claim, crew daemons) *measured {
 	if young {
 		m.Rank = 1
 		labels = Merged(c.Labels, n.Labels)
-		taints = slices.DeleteFunc(
-			append(slices.Clone(taints), missing(c.Taints, taints)...),
-			func(t model.Taint) bool { return passing(t, c.StartupTaints) },
-		)
+		taints = append(slices.Clone(taints), missing(c.Taints, taints)...)
+		taints = slices.DeleteFunc(taints, func(t model.Taint) bool {
+			return passing(t, c.StartupTaints)
+		})
 		if !c.Allocatable.IsZero() {
 			m.alloc = c.Allocatable
 		}
@@ -238,10 +237,8 @@ func missing(want, have []model.Taint) []model.Taint {
 
 // AnyAllows reports whether the labels suit one of the sets at least.
 func AnyAllows(ts []require.Set, labels map[string]string) bool {
-	return slices.ContainsFunc(
-		ts,
-		func(t require.Set) bool { _, ok := t.Allows(labels); return ok },
-	)
+	return slices.ContainsFunc(ts,
+		func(t require.Set) bool { _, ok := t.Allows(labels); return ok })
 }
 
 // passing reports whether a taint on a node of ours that is not initialized yet will go away by itself. Names: the
@@ -256,10 +253,9 @@ func passing(t model.Taint, startup []model.Taint) bool {
 		return t.Effect == model.NoExecute
 	}
 	return strings.HasPrefix(t.Key, "readiness.k8s.io/") ||
-		slices.ContainsFunc(
-			startup,
-			func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect },
-		)
+		slices.ContainsFunc(startup, func(s model.Taint) bool {
+			return s.Key == t.Key && s.Effect == t.Effect
+		})
 }
 
 // ClaimItems returns the offerings that a claim may become: its requirements and known labels hold, its requests fit.

@@ -83,10 +83,8 @@ func (s *NodePool) claimCapacity(c *model.Claim, n *model.Node) model.Resources 
 	}
 	if got.IsZero() {
 		got = c.Requests
-		ClaimItems(
-			s.Offerings,
-			*c,
-		).Each(func(i int) { got = got.Max(s.Offerings.Items[i].Type.Capacity) })
+		ClaimItems(s.Offerings,
+			*c).Each(func(i int) { got = got.Max(s.Offerings.Items[i].Type.Capacity) })
 	}
 	return got
 }

@@ -67,10 +67,8 @@ func newNodePools(w model.World, crew daemons, d dims, choice MinValues) []*Node
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b *NodePool) int {
-		return cmp.Or(
-			cmp.Compare(b.Pool.Weight, a.Pool.Weight),
-			strings.Compare(a.Pool.Name, b.Pool.Name),
-		)
+		return cmp.Or(cmp.Compare(b.Pool.Weight, a.Pool.Weight),
+			strings.Compare(a.Pool.Name, b.Pool.Name))
 	})
 	for i, s := range out {
 		s.ID = i
@@ -118,21 +116,14 @@ func closed(w model.World, p model.Pool, sh *offerings.Index) answer.Refusal {
 	case !p.Ready():
 		r.Why, r.Detail = model.WhyPoolNotReady, "the pool is not ready"+conditionText(p.Conditions)
 	case class < 0:
-		r.Why, r.Detail = model.WhyPoolNotReady, fmt.Sprintf(
-			"the pool's class %s does not exist",
-			p.Class,
-		)
+		r.Why, r.Detail = model.WhyPoolNotReady, fmt.Sprintf("the pool's class %s does not exist",
+			p.Class)
 	case !w.Classes[class].Ready():
-		r.Why, r.Detail = model.WhyPoolNotReady, fmt.Sprintf(
-			"the pool's class %s is not ready%s",
-			p.Class,
-			conditionText(w.Classes[class].Conditions),
-		)
+		r.Why, r.Detail = model.WhyPoolNotReady, fmt.Sprintf("the pool's class %s is not ready%s",
+			p.Class, conditionText(w.Classes[class].Conditions))
 	case len(sh.Items) == 0:
-		r.Why, r.Detail = model.WhyNoOfferings, fmt.Sprintf(
-			"the cloud has nothing on offer for class %s (yet)",
-			p.Class,
-		)
+		r.Why = model.WhyNoOfferings
+		r.Detail = fmt.Sprintf("the cloud has nothing on offer for class %s (yet)", p.Class)
 	}
 	return r
 }
@@ -194,12 +185,8 @@ func (s *NodePool) Suiting(from bitset.Set, terms []require.Set) bitset.Set {
 	out := bitset.New(len(s.Offerings.Items))
 	for _, t := range terms {
 		if s.Conflict(t) == "" {
-			out.Or(
-				s.Offerings.Filter(
-					from,
-					s.Own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok }),
-				),
-			)
+			out.Or(s.Offerings.Filter(from,
+				s.Own.And(t).Only(func(k string) bool { _, ok := t.Get(k); return ok })))
 		}
 	}
 	return out

@@ -45,11 +45,8 @@ type Turn struct {
 
 // Compare orders by whose turn it is first, as far as priority and having stayed before go.
 func (t Turn) Compare(o Turn) int {
-	return cmp.Or(
-		cmp.Compare(o.Leap, t.Leap),
-		cmp.Compare(o.Priority, t.Priority),
-		cmp.Compare(o.Ahead, t.Ahead),
-	)
+	return cmp.Or(cmp.Compare(o.Leap, t.Leap), cmp.Compare(o.Priority, t.Priority),
+		cmp.Compare(o.Ahead, t.Ahead))
 }
 
 // First stands for all pods of the class.
@@ -66,14 +63,8 @@ func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
 	var spare []PodClass
 	seen := make(map[model.PodKey]bool, len(pods))
 	var buf []byte
-	at, counts := make(
-		[]int32,
-		len(pods),
-	), make(
-		[]int,
-		0,
-		GroupsAtOnce,
-	) // per pod 1 + its class, per class its pods
+	// Per pod, 1 + its class; per class, how many pods it has.
+	at, counts := make([]int32, len(pods)), make([]int, 0, GroupsAtOnce)
 	for i, p := range pods {
 		if seen[p.Key()] {
 			continue
@@ -89,9 +80,8 @@ func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
 			}
 			g := &spare[0]
 			spare = spare[1:]
-			g.Key, g.Requests, g.Tolerations, g.Priority = string(
-				buf,
-			), p.Requests, p.Tolerations, p.Priority
+			g.Key, g.Requests = string(buf), p.Requests
+			g.Tolerations, g.Priority = p.Tolerations, p.Priority
 			g.traits = g.Key[from:]
 			n = int32(len(out))
 			byKey[g.Key] = n
@@ -110,10 +100,9 @@ func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
 			g.Pods = append(g.Pods, p)
 		}
 	}
-	slices.SortFunc(
-		out,
-		func(a, b *PodClass) int { return cmp.Or(bySize(a, b), strings.Compare(a.Key, b.Key)) },
-	)
+	slices.SortFunc(out, func(a, b *PodClass) int {
+		return cmp.Or(bySize(a, b), strings.Compare(a.Key, b.Key))
+	})
 	for i, g := range out {
 		g.Rank = i
 	}
@@ -122,23 +111,16 @@ func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
 
 // bySize orders classes: important pods first, then large ones.
 func bySize(a, b *PodClass) int {
-	return cmp.Or(
-		cmp.Compare(b.Priority, a.Priority),
-		cmp.Compare(b.Requests.CPU, a.Requests.CPU),
-		cmp.Compare(b.Requests.Memory, a.Requests.Memory),
-	)
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.Requests.CPU, a.Requests.CPU),
+		cmp.Compare(b.Requests.Memory, a.Requests.Memory))
 }
 
 // GroupsAtOnce is how many groups are allocated together.
 const GroupsAtOnce = 64
 
 func byAge(a, b *model.Pod) int {
-	return cmp.Or(
-		a.Created.Compare(b.Created),
-		strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name),
-		strings.Compare(a.UID, b.UID),
-	)
+	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
 }
 
 // promote puts classes ahead of others.

@@ -55,22 +55,18 @@ func (d *Problem) shape(list []*PodClass, names dims, classes *alike.Classer) {
 		}
 		terms, why, detail := alike.Terms(g.First())
 		if g.Why, g.Detail = why, detail; why == "" {
-			g.Constraint = d.Constraints.get(
-				NodeConstraint{
-					Terms:       terms,
-					tolerations: [][]model.Toleration{g.Tolerations},
-					Conflicts:   d.shunned(g.First()),
-					size:        g.Size,
-				},
-			)
+			g.Constraint = d.Constraints.get(NodeConstraint{
+				Terms:       terms,
+				tolerations: [][]model.Toleration{g.Tolerations},
+				Conflicts:   d.shunned(g.First()),
+				size:        g.Size,
+			})
 			if len(g.First().Spread) > 0 {
-				g.SelectsNodes = d.Constraints.get(
-					NodeConstraint{
-						Terms:       alike.Selected(g.First()),
-						tolerations: g.Constraint.tolerations,
-						size:        g.Size,
-					},
-				)
+				g.SelectsNodes = d.Constraints.get(NodeConstraint{
+					Terms:       alike.Selected(g.First()),
+					tolerations: g.Constraint.tolerations,
+					size:        g.Size,
+				})
 			}
 		}
 		if byTraits[g.traits] == nil {
@@ -89,16 +85,8 @@ func (d *Problem) Build(pods []*model.Pod) []*PodClass {
 	d.Shared = classes.Shared
 	d.promote(list)
 	names := NewDims(list, w.Daemons)
-	d.Existing, d.Pools = newExisting(
-		*w,
-		d.Daemons,
-		names,
-	), newNodePools(
-		*w,
-		d.Daemons,
-		names,
-		d.MinValues,
-	)
+	d.Existing = newExisting(*w, d.Daemons, names)
+	d.Pools = newNodePools(*w, d.Daemons, names, d.MinValues)
 	d.Constraints.pools = d.Pools
 	d.Movers = movers(w, d.Existing, names)
 	d.shape(list, names, classes)

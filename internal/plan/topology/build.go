@@ -19,10 +19,9 @@ func (d *builder) tie(slots []*problem.ExistingNode) {
 	d.noteSpots(slots)
 	d.noteValues()
 	for _, p := range d.World.Pools {
-		if slices.ContainsFunc(
-			d.classes,
-			func(g *Class) bool { return g.Constraint != nil && g.Constraint.Tolerates(p.Taints) },
-		) {
+		if slices.ContainsFunc(d.classes, func(g *Class) bool {
+			return g.Constraint != nil && g.Constraint.Tolerates(p.Taints)
+		}) {
 			t.pools = append(t.pools, p)
 		}
 	}
@@ -38,10 +37,8 @@ func (d *builder) tie(slots []*problem.ExistingNode) {
 	if len(t.Terms) > 0 {
 		for _, g := range d.classes {
 			if g.Matches = nil; g.Why == "" && g.Like == nil {
-				g.Matches = slices.Concat(
-					t.Matching(g.First().Namespace, g.First().Labels),
-					g.Joint,
-				)
+				g.Matches = slices.Concat(t.Matching(g.First().Namespace, g.First().Labels),
+					g.Joint)
 			}
 			for _, x := range g.Matches {
 				x.used = true
@@ -193,11 +190,9 @@ func (d *builder) own(g *Class) {
 	slices.Sort(keys)
 	rule := func(c model.Spread, keys []string) SpreadRule {
 		e, text := d.eligibleFor(c, g, keys)
-		x := t.Intern(
-			t.Key(c.Key),
+		x := t.Intern(t.Key(c.Key),
 			[]alike.PodSelector{{Sel: c.Selector, Namespaces: []string{p.Namespace}}},
-			"spread"+text,
-		)
+			"spread"+text)
 		x.Elig, x.used = e, true
 		r := SpreadRule{Term: x, Skew: c.MaxSkew, Min: c.MinDomains}
 		if x.tight == 0 || r.Skew < x.tight {
@@ -217,14 +212,12 @@ func (d *builder) own(g *Class) {
 		}
 	}
 	if d.Granted {
-		d.preferencesOf(
-			g,
-			p,
-			func(c model.Spread) SpreadRule { return rule(c, []string{require.Key(c.Key)}) },
-		)
+		d.preferencesOf(g, p, func(c model.Spread) SpreadRule {
+			return rule(c, []string{require.Key(c.Key)})
+		})
 	}
 	for _, x := range p.PodAntiAffinity {
-		y := t.Intern(t.Key(x.Key), []alike.PodSelector{alike.PodSelectorOf(x)}, "pods")
+		y := t.Refused(x)
 		y.used = true
 		g.Anti = append(g.Anti, y)
 	}
@@ -377,20 +370,9 @@ func (d *builder) refusals(placing map[model.PodKey]bool) []refusal {
 	var out []refusal
 	for _, k := range kinds {
 		for _, x := range k.pod.PodAntiAffinity {
-			if !asked(x) {
-				continue
+			if asked(x) {
+				out = append(out, refusal{d.Topo.Refused(x), k.kind})
 			}
-			out = append(
-				out,
-				refusal{
-					d.Topo.Intern(
-						d.Topo.Key(x.Key),
-						[]alike.PodSelector{alike.PodSelectorOf(x)},
-						"pods",
-					),
-					k.kind,
-				},
-			)
 		}
 	}
 	return out

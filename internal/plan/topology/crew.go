@@ -3,7 +3,6 @@ package topology
 import (
 	"slices"
 
-	"github.com/karpenter-aks/karpenter/internal/plan/alike"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 )
 
@@ -48,14 +47,8 @@ func (d *builder) internCrew(coming map[*problem.ExistingNode][]*problem.Daemon)
 	for _, s := range d.Existing {
 		for _, m := range coming[s] {
 			for _, x := range m.Pod.PodAntiAffinity {
-				t.Intern(
-					t.Key(x.Key),
-					[]alike.PodSelector{alike.PodSelectorOf(x)},
-					"pods",
-				).Owners.Add(
-					t.Spots[s.Spot].Doms[t.Key(x.Key)],
-					1,
-				)
+				y := t.Refused(x)
+				y.Owners.Add(t.Spots[s.Spot].Doms[y.Key], 1)
 			}
 		}
 	}

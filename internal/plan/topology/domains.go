@@ -121,10 +121,9 @@ func (e *Eligible) stayInside(t *topology) {
 		out := func(dom int32) bool {
 			return offerings.OutsideZones(t.Names[k][dom]) && !slices.Contains(e.Doms[k], dom)
 		}
-		if all := e.all[k]; slices.ContainsFunc(
-			all,
-			func(dom int32) bool { return !offerings.OutsideZones(t.Names[k][dom]) },
-		) &&
+		if all := e.all[k]; slices.ContainsFunc(all, func(dom int32) bool {
+			return !offerings.OutsideZones(t.Names[k][dom])
+		}) &&
 			slices.ContainsFunc(all, out) {
 			e.outside = map[int][]int32{}
 			e.all[k] = slices.DeleteFunc(slices.Clone(all), func(dom int32) bool {

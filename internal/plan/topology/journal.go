@@ -64,6 +64,15 @@ func (u *Journal) Add(t *Counter, dom, n int32) {
 	}
 }
 
+// Lift has machines that go, by spot, be the emptiest of a spread over machines no longer. O(machines).
+func (u *Journal) Lift(x *Term, gone []int32) {
+	for _, spot := range gone {
+		if x.Matched.At(spot) < NoBound/2 {
+			u.Add(&x.Matched, spot, NoBound/2)
+		}
+	}
+}
+
 // ForgetHosts drops what was counted on single machines from the spot on: there are none. The sums of
 // the counters keep it. O(what is noted).
 func (u *Journal) ForgetHosts(from int32) {

@@ -41,25 +41,17 @@ func (d *builder) preferencesOf(g *Class, p *model.Pod, soft func(c model.Spread
 			s := require.New(x.Node)
 			w.Node = &s
 		case x.Anti:
-			w.Avoid = t.Intern(
-				t.Key(x.Pod.Key),
-				[]alike.PodSelector{alike.PodSelectorOf(*x.Pod)},
-				"pods",
-			)
+			w.Avoid = t.Refused(*x.Pod)
 			w.Avoid.used = true
 		default:
-			w.Toward = t.Intern(
-				t.Key(x.Pod.Key),
-				[]alike.PodSelector{alike.PodSelectorOf(*x.Pod)},
-				"near",
-			)
+			picker := []alike.PodSelector{alike.PodSelectorOf(*x.Pod)}
+			w.Toward = t.Intern(t.Key(x.Pod.Key), picker, "near")
 			w.Toward.used, w.Toward.Near = true, true
 		}
 		g.Preferences = append(g.Preferences, w)
 	}
 	g.Preferences = append(g.Preferences, preference{Weight: light, Picky: true})
-	slices.SortStableFunc(
-		g.Preferences,
-		func(a, b preference) int { return cmp.Compare(b.Weight, a.Weight) },
-	)
+	slices.SortStableFunc(g.Preferences, func(a, b preference) int {
+		return cmp.Compare(b.Weight, a.Weight)
+	})
 }

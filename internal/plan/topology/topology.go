@@ -127,16 +127,8 @@ func (t *topology) Key(k string) int {
 	if !ok {
 		i = len(t.Keys)
 		t.keyOf[k] = i
-		t.Keys, t.values, t.Names = append(
-			t.Keys,
-			k,
-		), append(
-			t.values,
-			map[string]int32{},
-		), append(
-			t.Names,
-			nil,
-		)
+		t.Keys, t.Names = append(t.Keys, k), append(t.Names, nil)
+		t.values = append(t.values, map[string]int32{})
 	}
 	return i
 }
@@ -165,6 +157,11 @@ func (t *topology) Place(s *Spot, i int) {
 		}
 	}
 	s.Doms[Host] = int32(i)
+}
+
+// Refused returns the term that counts whom a rule of pod anti-affinity picks.
+func (t *topology) Refused(x model.PodTerm) *Term {
+	return t.Intern(t.Key(x.Key), []alike.PodSelector{alike.PodSelectorOf(x)}, "pods")
 }
 
 // Intern returns the term for pickers under a key. extra tells terms apart that count differently.
@@ -200,10 +197,9 @@ func (t *topology) Matching(ns string, labels map[string]string) []*Term {
 	var out []*Term
 	try := func(list []*Term) {
 		for _, x := range list {
-			if !slices.ContainsFunc(
-				x.pickers,
-				func(p alike.PodSelector) bool { return !t.ns.Picks(p, ns, labels) },
-			) {
+			if !slices.ContainsFunc(x.pickers, func(p alike.PodSelector) bool {
+				return !t.ns.Picks(p, ns, labels)
+			}) {
 				out = append(out, x)
 			}
 		}
@@ -298,23 +294,9 @@ func (r *Rules) HostSpread() bool {
 
 // Tied reports whether it matters at all where other pods are.
 func (r *Rules) Tied() bool {
-	return len(
-		r.Avoid,
-	)+len(
+	return len(r.Avoid)+len(
 		r.Toward,
-	)+len(
-		r.Spread,
-	)+len(
-		r.Anti,
-	)+len(
-		r.Near.Terms,
-	)+len(
-		r.Joint,
-	)+len(
-		r.Matches,
-	)+len(
-		r.Host,
-	) > 0
+	)+len(r.Spread)+len(r.Anti)+len(r.Near.Terms)+len(r.Joint)+len(r.Matches)+len(r.Host) > 0
 }
 
 // least is the smallest count among the domains; held says whether planned pods that wait for their turn count.

@@ -70,9 +70,8 @@ func (p *proof) field(k fieldKey) *field {
 		}
 	}
 	f.more = without(topology.Sorted(f.more), f.base, f.less)
-	f.sure = int32(
-		len(e.Sure[k.key]) - len(lost) + len(without(topology.Sorted(sure), e.Sure[k.key], lost)),
-	)
+	more := without(topology.Sorted(sure), e.Sure[k.key], lost)
+	f.sure = int32(len(e.Sure[k.key]) - len(lost) + len(more))
 	p.fields[k] = f
 	return f
 }
@@ -104,10 +103,9 @@ func (p *proof) leaving(e *topology.Eligible, key int, sure bool) []int32 {
 		leave[dom]++
 	}
 	many := p.machines(e, key, sure)
-	return slices.DeleteFunc(
-		topology.Sorted(out),
-		func(dom int32) bool { return many[dom] > leave[dom] },
-	)
+	return slices.DeleteFunc(topology.Sorted(out), func(dom int32) bool {
+		return many[dom] > leave[dom]
+	})
 }
 
 // machines counts, once, how many machines that may count, or do, are in each domain of a key, or may turn out to be.

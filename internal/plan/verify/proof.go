@@ -6,7 +6,6 @@ package verify
 import (
 	"slices"
 
-	"github.com/karpenter-aks/karpenter/internal/plan/alike"
 	"github.com/karpenter-aks/karpenter/internal/plan/assign"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
@@ -38,10 +37,9 @@ type proof struct {
 // Prove returns the pods of the plan that could not be bound. When there are none, the order in which everybody was bound shows that
 // the plan is sound. It leaves the counts as they are at the end.
 func (d *Verifier) Prove() []unit {
-	if !slices.ContainsFunc(
-		d.Classes,
-		func(g *assign.Class) bool { return g.Why == "" && g.Tied() },
-	) {
+	if !slices.ContainsFunc(d.Classes, func(g *assign.Class) bool {
+		return g.Why == "" && g.Tied()
+	}) {
 		return nil
 	}
 	d.Journal.Rewind()
@@ -156,15 +154,8 @@ func (p *proof) man(m *offer.Made) {
 			p.count(x, m.Spot)
 		}
 		for _, a := range c.Pod.PodAntiAffinity {
-			p.tell(
-				&p.d.Topo.Intern(
-					p.d.Topo.Key(a.Key),
-					[]alike.PodSelector{alike.PodSelectorOf(a)},
-					"pods",
-				).Owners,
-				m.Spot,
-				p.d.Topo.Key(a.Key),
-			)
+			x := p.d.Topo.Refused(a)
+			p.tell(&x.Owners, m.Spot, x.Key)
 		}
 	}
 }
@@ -262,10 +253,9 @@ func (p *proof) any(c *topology.Counter, s *topology.Spot, key int) bool {
 		return dom != topology.Unknown && c.At(dom) > 0
 	}
 	t := p.d.Topo
-	return slices.ContainsFunc(
-		s.May[t.Keys[key]],
-		func(v string) bool { return c.At(t.Dom(key, v)) > 0 },
-	)
+	return slices.ContainsFunc(s.May[t.Keys[key]], func(v string) bool {
+		return c.At(t.Dom(key, v)) > 0
+	})
 }
 
 // bind puts one pod of the class onto the machine.
@@ -325,14 +315,9 @@ func (d *Verifier) noteMissing() {
 			}
 			for _, dom := range g.Among[i] {
 				if !e.AnyIn(t, r.Term.Key, dom) {
-					d.Missing = append(
-						d.Missing,
-						problem.Absence{
-							Eligible: e.Text,
-							Key:      t.Keys[r.Term.Key],
-							Value:    t.Names[r.Term.Key][dom],
-						},
-					)
+					k := r.Term.Key
+					gap := problem.Absence{Eligible: e.Text, Key: t.Keys[k], Value: t.Names[k][dom]}
+					d.Missing = append(d.Missing, gap)
 				}
 			}
 		}

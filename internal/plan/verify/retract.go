@@ -27,15 +27,8 @@ func (d *Verifier) Retract() {
 		for i := len(d.Made) - 1; i >= 0; i-- {
 			if len(d.Plan.NewClaims[i].Pods) == 0 {
 				d.Plan.Price -= d.Plan.NewClaims[i].Options[0].Price
-				d.Plan.NewClaims, d.Made = slices.Delete(
-					d.Plan.NewClaims,
-					i,
-					i+1,
-				), slices.Delete(
-					d.Made,
-					i,
-					i+1,
-				)
+				d.Plan.NewClaims = slices.Delete(d.Plan.NewClaims, i, i+1)
+				d.Made = slices.Delete(d.Made, i, i+1)
 			}
 		}
 	}
@@ -47,12 +40,9 @@ func (d *Verifier) withdraw(u unit, from map[model.PodKey]*model.Pod) *model.Pod
 	s.N--
 	if u.made < 0 {
 		at := d.Existing[s.Slot]
-		i := lastIndex(
-			d.Plan.Existing,
-			func(f answer.Nomination) bool {
-				return f.Node == at.Node && f.Claim == at.Claim && from[f.Pod] != nil
-			},
-		)
+		i := lastIndex(d.Plan.Existing, func(f answer.Nomination) bool {
+			return f.Node == at.Node && f.Claim == at.Claim && from[f.Pod] != nil
+		})
 		pod := from[d.Plan.Existing[i].Pod]
 		d.Plan.Existing = slices.Delete(d.Plan.Existing, i, i+1)
 		return pod
