@@ -77,6 +77,8 @@ const (
 	// GraceElapsed is the reason of VolumesDetached=False: nobody waits for the volumes any more.
 	GraceElapsed     = "TerminationGracePeriodElapsed"
 	DisruptionReason = "DisruptionReason"
+	// ConsistentStateFound says whether the node has what was bought. Nothing is decided by it.
+	ConsistentStateFound = "ConsistentStateFound"
 
 	ValidationSucceeded    = "ValidationSucceeded"
 	NodeClassReady         = "NodeClassReady"

@@ -116,7 +116,11 @@ func (c *casebook) initialize(n model.Node) Step {
 	}
 	s := Step{Do: Initialize, Why: model.WhyInitialized, After: c.after}
 	s.Node = NodeChange{Name: n.Name, UID: n.UID, Labels: map[string]string{model.LabelInitialized: "true"}}
-	s.Conditions = c.changed(model.Condition{Type: model.Initialized, Status: model.True, Reason: model.Initialized})
+	want := []model.Condition{{Type: model.Initialized, Status: model.True, Reason: model.Initialized}}
+	if x, ok := c.consistent(n); ok && x.Status == model.True {
+		want = append(want, x) // in one write; what is missing is given its time
+	}
+	s.Conditions = c.changed(want...)
 	return s
 }
 

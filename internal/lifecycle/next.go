@@ -226,11 +226,11 @@ func (c *casebook) serve() Step {
 	if !c.Claim.Is(model.Initialized) {
 		return c.initialize(n)
 	}
-	return c.settle()
+	return c.settle(n)
 }
 
 // settle keeps the conditions of an initialized claim up to date.
-func (c *casebook) settle() Step {
+func (c *casebook) settle(n model.Node) Step {
 	want := []model.Condition{}
 	var drop []string
 	if c.consolidatable() {
@@ -243,6 +243,9 @@ func (c *casebook) settle() Step {
 		want = append(want, drifted)
 	} else if _, ok := model.FindCondition(c.Claim.Conditions, model.Drifted); ok {
 		drop = append(drop, model.Drifted)
+	}
+	if x, ok := c.consistent(n); ok {
+		want = append(want, x)
 	}
 	s := c.record(model.WhyInitialized, "", want...)
 	notes := c.Hashes

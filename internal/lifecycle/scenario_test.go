@@ -21,7 +21,7 @@ var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 // view and what they leave out is the ordinary: a claim with finalizer, made at the start for pool p; a pool and a
 // ready class; a list taken just now without the claim's machine.
 //
-//	claim launched=10s registered=30s initialized=40s deleted=5m Drained=True@5m …
+//	claim launched=10s registered=30s initialized=40s deleted=5m Drained=True@5m gpu bought=8 …
 //	pool consolidateAfter=30s | none | deleting | other     class ready | none | deleting | false | stale
 //	node n1 taints=a:NoSchedule,b:NoExecute ready deleting labels=k=v preempted=1m event=Freeze@1m
 //	sick Ready due=10m held
@@ -116,6 +116,8 @@ func claim(q *scenario.Question, c *model.Claim, words []scenario.Word) {
 			c.StartupTaints = append(c.StartupTaints, taint(val))
 		case "gpu":
 			c.Requests = model.Resources{CPU: 1000, Extended: map[string]int64{"nvidia.com/gpu": 1}}
+		case "bought": // GiB of memory; before it, gpu
+			c.Capacity = model.Resources{CPU: 2000, Memory: q.Int(val) << 30, Extended: c.Requests.Extended}
 		case "end":
 			c.Annotations = map[string]string{model.AnnotationTerminationTime: at(q, val).Format(time.RFC3339)}
 		case "podEvent":
@@ -174,6 +176,8 @@ func node(q *scenario.Question, l scenario.Line) model.Node {
 			n.DeletedAt = start
 		case "preempted", "event": // preempted=<since the start>, event=Freeze@<since the start>
 			n.Conditions = append(n.Conditions, warning(q, w))
+		case "memory":
+			n.Capacity = model.Resources{CPU: 2000, Memory: q.Int(val) << 30, Extended: n.Allocatable.Extended}
 		case "gpu":
 			n.Allocatable.Extended = map[string]int64{"nvidia.com/gpu": 1}
 		case "label":

@@ -60,11 +60,6 @@ func Without() []Absent {
 			"each " +
 			"pod of the cluster, and no dashboard asks for it"},
 		{"event ConsolidationApproved of Nodes and NodeClaims", "of the policy Balanced"},
-		{"event FailedConsistencyCheck and condition ConsistentStateFound of " +
-			"NodeClaims", "nothing " +
-			"is decided by them; a node without a resource that was asked for is not " +
-			"initialized, " +
-			"and Initialized says which"},
 		{"condition NodeRegistrationHealthy of NodePools", "events of NodeClaims and " +
 			"karpenter_nodeclaims_disrupted_total say which machines did not join, and why"},
 		{"conditions of Nodes other than Ready and those that say a node does not work or is " +

@@ -87,6 +87,8 @@ func eventsOfMachines() []Event {
 			"time", true},
 		{"InstanceStopped", warning, claim, "somebody switched the machine off", true},
 		{"UnregisteredTaintMissing", warning, claim, "its node joined open to any pod", false},
+		{"FailedConsistencyCheck", warning, claim, "its node has been lacking what was bought for " +
+			"ten minutes", false},
 		{"WaitingOnNodeClaimTermination", normal, on("AKSNodeClass"), "it is deleted, and who " +
 			"still " +
 			"uses it", false},
@@ -151,6 +153,7 @@ func Conditions() []Condition {
 		{claim, "Drained", "no pod has to leave its node any more", false},
 		{claim, "VolumesDetached", "no volume is attached to its node any more", false},
 		{claim, "InstanceTerminating", "the cloud was asked to end its machine", false},
+		{claim, "ConsistentStateFound", "its node has nine tenths, or more, of what was bought", false},
 		{pool, "ValidationSucceeded", "its spec can be read and obeyed", false},
 		{pool, "NodeClassReady", "its class is ready", false},
 		{pool, "Ready", "machines may be bought for it", false},

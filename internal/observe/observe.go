@@ -443,6 +443,13 @@ func (r *Recorder) Untainted(c model.Claim, message string) {
 	r.say(c, kube.Warning, "UnregisteredTaintMissing", "%s", message)
 }
 
+// Shape tells of a node that has less than was bought; of one that has all of it, the condition says so.
+func (r *Recorder) Shape(c model.Claim, is model.Condition) {
+	if is.Status == model.False {
+		r.say(c, kube.Warning, "FailedConsistencyCheck", "%s", is.Message)
+	}
+}
+
 // NoClass tells that a pool's class is not there, or is on its way out.
 func (r *Recorder) NoClass(p model.Pool, why string) {
 	r.say(p, kube.Warning, "NodeClassResolutionError", "%s", why)
