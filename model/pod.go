@@ -26,16 +26,16 @@ type Pod struct {
 	// GraceSeconds is the pod's own termination grace; for a terminating pod, the grace it was given.
 	GraceSeconds int64
 	Node         string // "" = not bound
-	// Unschedulable is set when kube-scheduler said it found no node.
-	Unschedulable bool
 	// Nominated is the node that kube-scheduler reserved for it by preemption, or "".
 	Nominated string
 	// Promised is a nominated node that keeps nobody from planning for the pod: that of one of our claims that planned it, or
 	// one that is gone. The mirror tells the two kinds of nomination apart.
 	Promised string
-	Gated    bool // has scheduling gates
-	Terminal bool // succeeded or failed
-	PodReady bool
+	// Unschedulable is set when kube-scheduler said it found no node.
+	Unschedulable bool
+	Gated         bool // has scheduling gates
+	Terminal      bool // succeeded or failed
+	PodReady      bool
 	// Phase as the API has it; zero when nobody said.
 	Phase Phase
 
@@ -52,10 +52,13 @@ type Pod struct {
 	// Critical is set for the system-cluster-critical and system-node-critical priority classes.
 	Critical bool
 
-	DaemonSet bool // owned by a DaemonSet
+	// Owner is the path in the API of the first of its owners, as in /apis/apps/v1/namespaces/shop/replicasets/web-5d; "" when
+	// it has none, or nobody said. It is only told.
+	Owner string
 	// Revision is, of a DaemonSet's pod and of its template, the DaemonSet's name and which of its templates this is, as in
 	// "agent/3"; "" when that is not known.
-	Revision string
+	Revision  string
+	DaemonSet bool // owned by a DaemonSet
 	// StatefulSet is set for the pods of a StatefulSet: one that ends comes back under its name, and not before it is gone.
 	StatefulSet bool
 	Mirror      bool // a static pod's mirror

@@ -138,6 +138,8 @@ type Pool struct {
 	// What status says now, so that it is written only when it changes.
 	StatusResources Resources
 	StatusNodes     int64
+	// ClassGeneration is the generation that the class had when status was written; 0 = nobody said.
+	ClassGeneration int64
 	// Unreadable names what of the object could not be read and is left out here; "" = nothing. See Aside.
 	Unreadable string
 }

@@ -310,6 +310,9 @@ func (c *Controller) do(ctx context.Context, v lifecycle.View, step lifecycle.St
 	if err == nil && step.Why == model.WhyUnregisteredMissing {
 		c.Observe.Untainted(claim, step.Message)
 	}
+	if err == nil {
+		c.joins.note(v, step)
+	}
 	if x, ok := model.FindCondition(step.Conditions, model.ConsistentStateFound); err == nil && ok {
 		c.Observe.Shape(claim, x)
 	}

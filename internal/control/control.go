@@ -157,6 +157,7 @@ type Controller struct {
 	// spent are the pods that are told of a node no more, because it led to nothing.
 	spent     nomination.Spent
 	pruned    prunes    // has a lock of its own
+	joins     joins     // has a lock of its own
 	barren    barren    // only the loop of pools uses it
 	lookAfter time.Time // no machine is looked at before
 }

@@ -145,6 +145,7 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 	barren := c.barren.of(w, c.Settings.MinValues)
 	brakes := disrupt.Brakes(&w, c.Now())
 	c.Observe.Paused(&w, brakes)
+	c.joins.keep(w.Pools)
 	var next time.Duration
 	for i := range w.Pools {
 		pool := w.Pools[i]
@@ -157,6 +158,8 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 		want := append(ready.Pool(pool, class, barren[pool.Name]), ready.Features(pool, w.Unserved)...)
 		want = append(want, ready.Disruption(pool)...)
 		want = append(want, ready.Paused(pool, w.PauseOf(&pool), brakeText(brakes[pool.Name]))...)
+		joined, anew := c.joins.condition(pool, class, c.Now())
+		want = append(want, joined)
 		p := kube.PoolPatch{Conditions: model.Changed(pool.Conditions, want, c.Now()), Annotations: ready.PoolAnnotations(pool)}
 		if nodes != pool.StatusNodes {
 			p.Nodes = &nodes
@@ -165,7 +168,7 @@ func (c *Controller) pools(ctx context.Context) time.Duration {
 			p.Resources = &sum
 		}
 		c.Observe.PoolSeen(pool)
-		if len(p.Conditions)+len(p.Annotations) == 0 && p.Nodes == nil && p.Resources == nil {
+		if len(p.Conditions)+len(p.Annotations) == 0 && p.Nodes == nil && p.Resources == nil && !anew {
 			continue
 		}
 		if class != nil {

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -12,6 +13,34 @@ const (
 	reasonQuota       = "SubscriptionQuotaReached"
 	reasonLaunchError = "LaunchFailed"
 )
+
+// reasonNoNode is the reason for which a machine that was launched is given up.
+const reasonNoNode = "RegistrationFailed"
+
+// Joined says what a step that is done makes known about the claim's machine: that it became a node (reason is ""), or
+// why there will be none. ended is false where it tells nothing, or nothing that pool and class are to blame for: what was
+// sold out, or taken away by somebody.
+func Joined(c model.Claim, s Step) (reason, message string, ended bool) {
+	switch {
+	case s.Do == Register:
+		return "", "", true
+	case s.Do != Delete:
+		return "", "", false
+	}
+	switch s.Why {
+	case model.WhyRegisterTimeout:
+		return reasonNoNode, s.Message, true
+	case model.WhyLaunchTimeout, model.WhyInstanceFailed:
+		for _, list := range [][]model.Condition{s.Conditions, c.Conditions} {
+			x, ok := model.FindCondition(list, model.Launched)
+			if ok && x.Reason != "" && x.Status != model.True {
+				return x.Reason, cmp.Or(x.Message, s.Message), true
+			}
+		}
+		return reasonLaunchError, s.Message, true
+	}
+	return "", "", false
+}
 
 // messageLimit bounds what a cloud's words may take of a condition, in bytes: clouds answer with pages.
 const messageLimit = 1200

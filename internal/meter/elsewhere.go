@@ -56,12 +56,7 @@ func Without() []Absent {
 		{"label cluster of karpenter_nodes_…", "it would hide the cluster that Prometheus names"},
 		{"labels instance_memory, instance_cpu, instance_network_bandwidth of karpenter_nodes_…",
 			"of AWS; here sku_memory and sku_cpu"},
-		{"label owner of karpenter_pods_state", "is there and empty: it would cost a text for " +
-			"each " +
-			"pod of the cluster, and no dashboard asks for it"},
 		{"event ConsolidationApproved of Nodes and NodeClaims", "of the policy Balanced"},
-		{"condition NodeRegistrationHealthy of NodePools", "events of NodeClaims and " +
-			"karpenter_nodeclaims_disrupted_total say which machines did not join, and why"},
 		{"conditions of Nodes other than Ready and those that say a node does not work or is " +
 			"taken " +
 			"away", "nothing is decided by them, and kube-state-metrics has them"},

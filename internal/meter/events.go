@@ -87,8 +87,8 @@ func eventsOfMachines() []Event {
 			"time", true},
 		{"InstanceStopped", warning, claim, "somebody switched the machine off", true},
 		{"UnregisteredTaintMissing", warning, claim, "its node joined open to any pod", false},
-		{"FailedConsistencyCheck", warning, claim, "its node has been lacking what was bought for " +
-			"ten minutes", false},
+		{"FailedConsistencyCheck", warning, claim, "its node has been lacking what was bought " +
+			"for ten minutes", false},
 		{"WaitingOnNodeClaimTermination", normal, on("AKSNodeClass"), "it is deleted, and who " +
 			"still " +
 			"uses it", false},
@@ -153,10 +153,13 @@ func Conditions() []Condition {
 		{claim, "Drained", "no pod has to leave its node any more", false},
 		{claim, "VolumesDetached", "no volume is attached to its node any more", false},
 		{claim, "InstanceTerminating", "the cloud was asked to end its machine", false},
-		{claim, "ConsistentStateFound", "its node has nine tenths, or more, of what was bought", false},
+		{claim, "ConsistentStateFound", "its node has nine tenths, or more, of what was bought",
+			false},
 		{pool, "ValidationSucceeded", "its spec can be read and obeyed", false},
 		{pool, "NodeClassReady", "its class is ready", false},
 		{pool, "Ready", "machines may be bought for it", false},
+		{pool, "NodeRegistrationHealthy", "of its last four machines at most one became no node",
+			false},
 		{pool, "InstanceTypesFound", "its requirements leave something of what is sold", true},
 		{pool, "FeaturesServed", "the API server serves what feature gates ask for", true},
 		{pool, "DisruptionValid", "budgets and annotations about disruption can be read", true},

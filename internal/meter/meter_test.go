@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,35 @@ func TestThePictureIsToldAsItIs(t *testing.T) {
 	} {
 		if d := c.got - c.want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+}
+
+// Who owns a pod is told where each pod is, and makes no series where they are counted.
+func TestOwnersAreToldOfSinglePods(t *testing.T) {
+	w := model.World{Pods: []model.Pod{
+		{Namespace: "shop", Name: "web-1", Owner: "/apis/apps/v1/namespaces/shop/replicasets/web"},
+		{Namespace: "shop", Name: "bare"},
+	}}
+	for profile, want := range map[meter.Profile]string{
+		meter.Full: "web-1=/apis/apps/v1/namespaces/shop/replicasets/web 1, bare= 1",
+		// Nobody is named.
+		meter.Standard: "= 2",
+	} {
+		var got []string
+		f := gather(t, w, meter.Options{Profile: profile})["karpenter_pods_state"]
+		for _, m := range f.GetMetric() {
+			l := map[string]string{}
+			for _, x := range m.GetLabel() {
+				l[x.GetName()] = x.GetValue()
+			}
+			n := m.GetGauge().GetValue()
+			got = append(got, fmt.Sprintf("%s=%s %v", l["name"], l["owner"], n))
+		}
+		slices.Sort(got)
+		slices.Reverse(got)
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%v: %s, want %s", profile, text, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ const mostNamespaces = 50
 
 // podKey is what pods are counted by.
 type podKey struct {
-	name, namespace, node            string
+	name, namespace, owner, node     string
 	scheduled, ready, managed        bool
 	pool, zone, arch, capacity, kind string
 	phase                            string
@@ -37,13 +37,14 @@ func (v *view) pods() {
 		switch {
 		case v.set.Profile() == Full:
 			k.name, k.namespace, k.node = p.Name, p.Namespace, p.Node
+			k.owner = p.Owner
 		case named[p.Namespace]:
 			k.namespace = p.Namespace
 		}
 		counts[k]++
 	}
 	for k, n := range counts {
-		v.tell("karpenter_pods_state", float64(n), k.name, k.namespace, "", k.node,
+		v.tell("karpenter_pods_state", float64(n), k.name, k.namespace, k.owner, k.node,
 			boolean(k.scheduled), k.pool, k.zone, k.arch, k.capacity, k.kind, k.phase,
 			boolean(k.ready), boolean(k.managed))
 	}

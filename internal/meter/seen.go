@@ -104,8 +104,8 @@ func seenPods() []Metric {
 		{Name: p + "state", Kind: Gauge, Profile: Lean, State: true,
 			Labels: "name namespace owner node scheduled nodepool zone arch capacity_type " +
 				"instance_type phase ready managed",
-			Help: "Pods of the cluster, counted by all labels but name and node (full: 1 for " +
-				"each)."},
+			Help: "Pods of the cluster, counted by all labels but name, owner and node (full: " +
+				"1 for each)."},
 		{Name: p + "unstarted_time_seconds", Kind: Gauge, Labels: "name namespace", Unit: seconds,
 			Profile: Standard, State: true,
 			Help: "Age of pods that are not ready, of the oldest that had to wait for a node."},

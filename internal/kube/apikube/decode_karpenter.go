@@ -24,6 +24,7 @@ func decodePool(p *karpv1.NodePool) model.Pool {
 		Policy: model.ConsolidationPolicy(p.Spec.Disruption.ConsolidationPolicy), ConsolidateAfter: clone(p.Spec.Disruption.ConsolidateAfter.Duration),
 		Budgets: budgets(p.Spec.Disruption.Budgets),
 		Hash:    p.Hash(), HashVersion: karpv1.NodePoolHashVersion,
+		ClassGeneration: p.Status.NodeClassObservedGeneration,
 	}
 	if p.Spec.Weight != nil {
 		out.Weight = int(*p.Spec.Weight)

@@ -4,9 +4,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -60,6 +62,9 @@ func identify(out *model.Pod, p *corev1.Pod) {
 		}
 	}
 	_, out.Mirror = p.Annotations[annotationMirror]
+	if len(p.OwnerReferences) > 0 {
+		out.Owner = ownerPath(p.Namespace, &p.OwnerReferences[0])
+	}
 	for _, o := range p.OwnerReferences {
 		out.StatefulSet = out.StatefulSet || o.Kind == "StatefulSet" && o.APIVersion == appsv1.SchemeGroupVersion.String()
 		if o.Kind == "DaemonSet" && o.APIVersion == appsv1.SchemeGroupVersion.String() {
@@ -83,6 +88,12 @@ func identify(out *model.Pod, p *corev1.Pod) {
 			out.GraceSeconds = *p.DeletionGracePeriodSeconds
 		}
 	}
+}
+
+// ownerPath is where the API server would have the owner of a pod, by the rule of thumb that the plural of a kind is the kind with
+// an s: that is how karpenter_pods_state names owners. Nodes, which own static pods, are in no namespace, and stand in one there, too.
+func ownerPath(namespace string, o *metav1.OwnerReference) string {
+	return "/apis/" + o.APIVersion + "/namespaces/" + namespace + "/" + strings.ToLower(o.Kind) + "s/" + o.Name
 }
 
 // decodePodSpec reads what a pod and a template have in common.

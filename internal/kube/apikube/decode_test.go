@@ -211,15 +211,15 @@ status:
 			nil,
 		},
 		Tolerations: []model.Toleration{{Op: "Exists"}, {Key: "k", Op: "Equal", Value: "v", Effect: model.NoExecute, Seconds: &five}},
-		Priority:    2000001000, Critical: true, DaemonSet: true, Revision: "d/3", Mirror: true, DoNotDisrupt: "true", DeletionCost: -7,
+		Priority:    2000001000, Critical: true, DaemonSet: true, Revision: "d/3", Mirror: true, Owner: "/apis/apps/v1/namespaces/ns/daemonsets/d", DoNotDisrupt: "true", DeletionCost: -7,
 		VolumeClaims: []string{"data-0", "p-scratch"},
 		Needs:        []model.Why{model.WhyMatchFields},
 	})
 	plain := decodePod(read[corev1.Pod](t, `
-metadata: {labels: {pod-template-generation: "3"}, annotations: {controller.kubernetes.io/pod-deletion-cost: much}, ownerReferences: [{apiVersion: batch/v1, kind: DaemonSet, name: d, uid: u}]}
+metadata: {namespace: ns, labels: {pod-template-generation: "3"}, annotations: {controller.kubernetes.io/pod-deletion-cost: much}, ownerReferences: [{apiVersion: batch/v1, kind: DaemonSet, name: d, uid: u}]}
 status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]}
 `))
-	same(t, "plain pod", plain, model.Pod{Labels: map[string]string{"pod-template-generation": "3"}, GraceSeconds: 30, Requests: model.Resources{Pods: 1}})
+	same(t, "plain pod", plain, model.Pod{Namespace: "ns", Owner: "/apis/batch/v1/namespaces/ns/daemonsets/d", Labels: map[string]string{"pod-template-generation": "3"}, GraceSeconds: 30, Requests: model.Resources{Pods: 1}})
 }
 
 // What ends of a StatefulSet comes back; an owner of another group that is called the same means nothing.
@@ -333,6 +333,7 @@ spec:
       requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand], minValues: 2}]
 status:
   nodes: 2
+  nodeClassObservedGeneration: 6
   resources: {cpu: "4", nodes: "2"}
   conditions: [{type: Ready, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-05-01T12:00:00Z", observedGeneration: 3}]
 `)
@@ -349,7 +350,7 @@ status:
 		Policy:                 model.WhenEmpty, ConsolidateAfter: &half,
 		Budgets: []model.DisruptionBudget{{Nodes: "10%"}, {Nodes: "0", Reasons: []string{"Drifted"}, Schedule: "0 9 * * *", Duration: 8 * time.Hour}},
 		Hash:    raw.Hash(), HashVersion: "v3",
-		StatusResources: model.Resources{CPU: 4000}, StatusNodes: 2,
+		StatusResources: model.Resources{CPU: 4000}, StatusNodes: 2, ClassGeneration: 6,
 	}
 	same(t, "pool", decodePool(raw), want)
 	raw.Spec.Template.Spec.ExpireAfter = karpv1.MustParseNillableDuration("720h")

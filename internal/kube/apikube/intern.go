@@ -55,7 +55,7 @@ func (n *interner) pod(p *corev1.Pod) model.Pod {
 	n.key.shape(p)
 	out := n.templates.get(n.key, func() model.Pod { return decodeShape(p) })
 	identify(&out, p)
-	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt, &out.Revision} {
+	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt, &out.Revision, &out.Owner} {
 		if *s != "" {
 			*s = n.words.get(append(n.key[:0], *s...), func() string { return *s })
 		}

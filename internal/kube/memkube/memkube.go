@@ -253,6 +253,9 @@ func (s *Store) PatchPool(ctx context.Context, name string, p kube.PoolPatch) er
 		}
 		pool.Conditions = conditions(pool.Conditions, p.Conditions, pool.Generation)
 		pool.Annotations = merged(pool.Annotations, p.Annotations)
+		if p.ClassGeneration != 0 {
+			pool.ClassGeneration = p.ClassGeneration
+		}
 		if p.Resources != nil {
 			pool.StatusResources = *p.Resources
 		}

@@ -230,6 +230,9 @@ func poolStatus(t *testing.T, w World) {
 		Conditions: []model.Condition{{Type: model.Ready, Status: model.True, Reason: model.Ready, ObservedGeneration: b.pool.Generation}},
 	}))
 	got := see(t, b.p, b.pool, func(p model.Pool) bool { return p.Ready() && p.Annotations[model.AnnotationPoolHash] == "42" })
+	if got.ClassGeneration != 1 {
+		t.Errorf("the class is of generation %d, want 1", got.ClassGeneration)
+	}
 	if got.StatusNodes != 3 || !reflect.DeepEqual(got.StatusResources, used) {
 		t.Errorf("status says %d nodes, %v; want 3, %v", got.StatusNodes, got.StatusResources, used)
 	}
