@@ -22,18 +22,31 @@ import (
 var version = "dev"
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	name, args := called(os.Args)
+	os.Exit(runAs(name, args, os.Stdout, os.Stderr))
 }
 
 // run executes one command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	return runAs(ownName, args, stdout, stderr)
+}
+
+// rootCommand is the whole program.
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "karpenter",
+		Use:           ownName,
 		Short:         "A node autoscaler for Kubernetes on Azure",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), topCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), migrateCommand(), refusedPlansCommand(), versionCommand(), scenarioTopic())
+	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), topCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), refusedPlansCommand(), versionCommand(), manCommand(), scenarioTopic())
+	return root
+}
+
+// runAs is run by a program that people call by this name.
+func runAs(name string, args []string, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	speakAs(root, name)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

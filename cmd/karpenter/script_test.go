@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"karpenter": main})
+	testscript.Main(m, map[string]func(){"karpenter": main, pluginFile: main, completionFile: main})
 }
 
 // TestScripts runs whole command lines: each file's name is the claim that it makes. UPDATE_SCRIPTS=1 writes what comes out

@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/release/program"
 )
@@ -23,6 +26,9 @@ type Extras struct {
 	Beside   map[string][]string
 	// Platforms of the archives, by program.
 	Platforms map[string][]string
+	// Manual is the program that writes manual pages, with "man --dir DIR --date DAY": archives that
+	// have it have them, but for Windows, which has no man. "" = none.
+	Manual string
 	// Plugin is the program that Krew installs; Base the URL below which the archives will be.
 	Plugin string
 	Base   string
@@ -101,6 +107,10 @@ func (o Order) archives(ctx context.Context, x Extras, files map[string][]byte,
 		}
 		return built[at{name, platform}], nil
 	}
+	pages, err := o.pages(ctx, x.Manual, binary)
+	if err != nil {
+		return nil, err
+	}
 	var plugin []archived
 	for _, name := range slices.Sorted(maps.Keys(x.Platforms)) {
 		for _, platform := range slices.Sorted(slices.Values(x.Platforms[name])) {
@@ -112,6 +122,9 @@ func (o Order) archives(ctx context.Context, x Extras, files map[string][]byte,
 					return nil, err
 				}
 				in = append(in, entry{each + extension(system), 0o755, b})
+				if each == x.Manual && system != "windows" {
+					in = append(in, pages...)
+				}
 			}
 			pack, ending := tgzOf, ".tar.gz"
 			if system == "windows" {
@@ -129,6 +142,37 @@ func (o Order) archives(ctx context.Context, x Extras, files map[string][]byte,
 		}
 	}
 	return plugin, nil
+}
+
+// pages asks the program of this machine for its manual pages.
+func (o Order) pages(ctx context.Context, name string,
+	binary func(name, platform string) ([]byte, error),
+) ([]entry, error) {
+	if name == "" {
+		return nil, nil
+	}
+	b, err := binary(name, runtime.GOOS+"/"+runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pages-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file, out := filepath.Join(dir, name+extension(runtime.GOOS)), filepath.Join(dir, "man1")
+	if err := os.WriteFile(file, b, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(out, 0o700); err != nil {
+		return nil, err
+	}
+	day := o.When.UTC().Format(time.DateOnly)
+	said, err := exec.CommandContext(ctx, file, "man", "--dir", out, "--date", day).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("manual pages of %s: %w: %s", name, err, said)
+	}
+	return entriesOf(out, "man/man1")
 }
 
 // write puts the files into Out with their checksums, in the form that "sha256sum --check" reads.

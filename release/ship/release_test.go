@@ -49,7 +49,7 @@ func extras() Extras {
 		Programs:  map[string]string{"karpenter": ".", "karpenter-lab": "."},
 		Beside:    map[string][]string{"karpenter-lab": {"karpenter"}},
 		Platforms: map[string][]string{"karpenter": platforms, "karpenter-lab": {"linux/amd64"}},
-		Plugin:    "karpenter", Base: "https://example.com/v1.2.3",
+		Manual:    "karpenter", Plugin: "karpenter", Base: "https://example.com/v1.2.3",
 		Subjects: []string{"place: pods fit", "Merge of something", "place, plan: faster"},
 	}
 }
@@ -182,14 +182,18 @@ func archives(t *testing.T, all map[string]string) {
 	if !slices.Equal(in, []string{"LICENSE", "karpenter.exe"}) {
 		t.Errorf("for windows: %v", in)
 	}
+	const page = "man/man1/small.1"
 	got := untar(t, all["karpenter-lab_1.2.3_linux_amd64.tar.gz"])
 	names := slices.Sorted(maps.Keys(got))
-	if !slices.Equal(names, []string{"LICENSE", "karpenter", "karpenter-lab"}) {
+	if !slices.Equal(names, []string{"LICENSE", "karpenter", "karpenter-lab", page}) {
 		t.Errorf("the lab's archive: %v", names)
 	}
 	one := untar(t, all["karpenter_1.2.3_linux_amd64.tar.gz"])
 	if !bytes.Equal(one["karpenter"], got["karpenter"]) {
 		t.Error("two archives have different programs")
+	}
+	if want := ".TH SMALL 1 2026-01-02\n"; string(one[page]) != want {
+		t.Errorf("the manual page is %q, want %q", one[page], want)
 	}
 }
 

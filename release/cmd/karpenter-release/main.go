@@ -210,7 +210,8 @@ func releaseCommand() *cobra.Command {
 				Programs:  map[string]string{"karpenter": controller, "karpenter-lab": lab},
 				Beside:    map[string][]string{"karpenter-lab": {"karpenter"}},
 				Platforms: map[string][]string{"karpenter": programs, "karpenter-lab": labs},
-				Plugin:    "karpenter", Base: source + "/releases/download/v" + o.Version,
+				Manual:    "karpenter", Plugin: "karpenter",
+				Base:     source + "/releases/download/v" + o.Version,
 				Subjects: subjects,
 			})
 			if err != nil {
