@@ -41,7 +41,7 @@ type judge struct {
 	// ceilings is how many nodes of a pool may leave, by its budgets, at each look of a short while.
 	ceilings map[string][]ceiling
 	marked   map[string]time.Time // nodes that are to leave
-	leaving  map[string]time.Time // nodes that leave by our own choice
+	leaving  map[string]bool      // nodes that leave by our own choice, and whether pods waited then, which may take the room of theirs
 	fetched  map[string]move      // claims, by UID, that were made when no pod waited: they replace something
 	lines    map[model.PodKey]*lineage
 	waits    map[model.PodKey]time.Time
@@ -80,7 +80,7 @@ type lineage struct {
 }
 
 func newJudge(s *Sim) *judge {
-	return &judge{s: s, last: map[string]time.Time{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]time.Time{},
+	return &judge{s: s, last: map[string]time.Time{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]bool{},
 		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}}
 }
 
@@ -250,7 +250,7 @@ func (j *judge) deletes(name string) {
 	if !ok || !j.chosen(o, c, n) {
 		return
 	}
-	j.leaving[n.Name] = time.Now()
+	j.leaving[n.Name] = j.others(o)
 	if time.Since(c.Created) < time.Hour {
 		j.stats.brief++
 	}
@@ -411,15 +411,18 @@ func (j *judge) evicts(r kube.Removal) {
 			j.s.note("evictions: pod %s is deleted by force, and its node has no termination grace period", p.Key())
 		}
 	}
-	_, chosen := j.leaving[p.Node]
-	// Pods that wait already may take the room before those that follow this one; then as many run as before.
-	others := slices.ContainsFunc(o.Pods, func(q model.Pod) bool {
+	crowded, chosen := j.leaving[p.Node]
+	if l := j.lines[p.Key()]; l != nil && chosen && !crowded && !j.others(o) && !p.Deleting() && !r.Force {
+		l.lost, l.grace, l.asked = time.Now(), time.Duration(p.GraceSeconds)*time.Second, p.Requests
+	}
+}
+
+// others reports whether pods wait that may take room before those that follow moved ones; then as many run as before. mu is held.
+func (j *judge) others(o model.World) bool {
+	return slices.ContainsFunc(o.Pods, func(q model.Pod) bool {
 		x := j.lines[q.Key()]
 		return q.Node == "" && !q.Deleting() && (x == nil || x.lost.IsZero())
 	})
-	if l := j.lines[p.Key()]; l != nil && chosen && !others && !p.Deleting() && !r.Force {
-		l.lost, l.grace, l.asked = time.Now(), time.Duration(p.GraceSeconds)*time.Second, p.Requests
-	}
 }
 
 // made takes note of a pod that a deployment made: it follows one that was lost, the oldest first.
@@ -511,10 +514,11 @@ func (j *judge) twice(l *lineage) {
 	}
 }
 
-// creates takes note of a claim. Those that are made while no pod waits replace something.
+// creates takes note of a claim. Those that are made while no pod waits replace something, and those that are made while a node is marked to leave may.
 func (j *judge) creates(c model.Claim) {
 	o := j.s.see()
-	waiting := slices.ContainsFunc(o.Pods, func(p model.Pod) bool { return p.Node == "" && !p.Deleting() && !p.Terminal })
+	waiting := slices.ContainsFunc(o.Pods, func(p model.Pod) bool { return p.Node == "" && !p.Deleting() && !p.Terminal }) &&
+		!slices.ContainsFunc(o.Nodes, func(n model.Node) bool { return n.HasTaint(model.TaintDisrupted) && !n.Deleting() })
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.stats.bought++

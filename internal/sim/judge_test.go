@@ -85,6 +85,20 @@ func TestTheJudgeSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Whoever writes something just before the end of the time that nothing may be written in is not at rest.
+func TestRestIsAskedForToTheEnd(t *testing.T) {
+	runWith(t, Config{Tick: time.Second}, func(x *Sim) { x.judge = newJudge(x) }, func(s *Sim) {
+		s.Store.Put(class(), daemon())
+		s.rest()
+		began := time.Now()
+		time.AfterFunc(restFor-5*time.Second, func() { s.writes.Add(1) })
+		s.rest()
+		if d := time.Since(began); d < 2*restFor-10*time.Second {
+			t.Errorf("at rest after %v, and something was written 5 s before", d)
+		}
+	})
+}
+
 // What is printed is read back, and nonsense is not.
 func TestStoriesAreRead(t *testing.T) {
 	for seed := range uint64(50) {

@@ -66,7 +66,8 @@ func storyConfig(st Story) Config {
 func (s *Sim) rest() {
 	writes, since := s.writes.Load(), time.Now()
 	lists, looks := s.lists.Load(), s.looks.Load()
-	for end := time.Now().Add(restWithin); time.Since(since) < restFor; time.Sleep(10 * time.Second) {
+	for end := time.Now().Add(restWithin); time.Since(since) < restFor; {
+		time.Sleep(10 * time.Second)
 		now := s.writes.Load()
 		if now != writes || s.underWay() {
 			writes, since, lists, looks = now, time.Now(), s.lists.Load(), s.looks.Load()
