@@ -120,7 +120,7 @@ func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
 		return cmp.Or(cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
 	})
 	slices.Reverse(list)
-	worst = sc.land(list)
+	worst = sc.rush(list)
 	if len(worst) == 0 {
 		return true, nil
 	}
@@ -129,11 +129,39 @@ func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
 	return len(sc.land(list)) == 0, worst
 }
 
-// remedy is what machines cost at most for pods that found no place: one for all of them, or of the cheapest kind for each class.
-func (sc *scatter) remedy(left []crowd) model.Price {
+// remedy is what machines cost at most for pods that found no place: one for all of them, or of the
+// cheapest kind for each class. They are bought while the nodes that leave are still there, which count
+// in the limits of their pools until they are gone; only where nothing is on sale then, after that.
+func (sc *scatter) remedy(left []crowd, leaving []string) model.Price {
 	if len(left) == 0 {
 		return 0
 	}
+	most := map[*problem.NodePool]vec.Vec{}
+	for _, s := range sc.d.Pools {
+		room := s.Left.Clone()
+		for _, n := range leaving {
+			room.Take(s.Tabs[n], 1)
+		}
+		most[s] = room
+	}
+	price := shop{sc.d, most}.cheapest(left)
+	if price < neverBought {
+		return price
+	}
+	for _, s := range sc.d.Pools {
+		most[s] = s.Left
+	}
+	return shop{sc.d, most}.cheapest(left)
+}
+
+// shop is what is on sale, and how much of it the limits of each pool still allow.
+type shop struct {
+	d    *decision
+	most map[*problem.NodePool]vec.Vec
+}
+
+// cheapest is the price of machines within the limits for pods that found no place.
+func (x shop) cheapest(left []crowd) model.Price {
 	sum, each := left[0].size.Clone(), model.Price(0)
 	clear(sum)
 	var forms []*problem.NodeConstraint
@@ -141,14 +169,21 @@ func (sc *scatter) remedy(left []crowd) model.Price {
 		sum.Take(c.size, -c.n)
 		forms = append(forms, c.form)
 		best := neverBought
-		sc.sold([]*problem.NodeConstraint{c.form}, c.size, func(room vec.Vec, price model.Price) {
-			n := room.Times(c.size, c.n)
-			best = min(best, price*model.Price((c.n+n-1)/n))
+		x.sold([]*problem.NodeConstraint{c.form}, c.size, func(s *problem.NodePool, i int) {
+			n := s.Room[i].Times(c.size, c.n)
+			n = (c.n + n - 1) / n
+			if x.most[s].Times(s.Cost[i], n) == n {
+				best = min(best, s.Offerings.Items[i].Offering.Price*model.Price(n))
+			}
 		})
 		each = min(each+best, neverBought)
 	}
 	one := neverBought
-	sc.sold(forms, sum, func(_ vec.Vec, price model.Price) { one = min(one, price) })
+	x.sold(forms, sum, func(s *problem.NodePool, i int) {
+		if x.most[s].Covers(s.Cost[i]) {
+			one = min(one, s.Offerings.Items[i].Offering.Price)
+		}
+	})
 	return min(one, each)
 }
 
@@ -156,15 +191,15 @@ func (sc *scatter) remedy(left []crowd) model.Price {
 const neverBought = anyPrice / 4
 
 // sold calls f with each machine on sale that all constraints accept and that holds so much.
-func (sc *scatter) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(vec.Vec, model.Price)) {
-	for _, s := range sc.d.Pools {
-		ok := sc.d.AllowedOf(s, forms[0]).OK
+func (x shop) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(s *problem.NodePool, i int)) {
+	for _, s := range x.d.Pools {
+		ok := x.d.AllowedOf(s, forms[0]).OK
 		for _, c := range forms[1:] {
-			ok = ok.And(sc.d.AllowedOf(s, c).OK)
+			ok = ok.And(x.d.AllowedOf(s, c).OK)
 		}
 		ok.Each(func(i int) {
 			if s.Room[i].Covers(size) {
-				f(s.Room[i], s.Offerings.Items[i].Offering.Price)
+				f(s, i)
 			}
 		})
 	}
@@ -227,6 +262,28 @@ func (sc *scatter) land(list []crowd) (left []crowd) {
 			if c.n > 0 {
 				left = append(left, c)
 			}
+		}
+	}
+	return left
+}
+
+// rush is land where pods that may go anywhere come first: a disruption budget holds back others that are
+// tied to a machine, and these find their place taken. Whether they may go elsewhere is not asked.
+func (sc *scatter) rush(list []crowd) (left []crowd) {
+	for _, c := range list {
+		if c.exact < 0 {
+			c.n = sc.spread(&c)
+			if c.n > 0 {
+				left = append(left, c)
+			}
+		}
+	}
+	for _, c := range list {
+		for ; c.exact >= 0 && c.n > 0 && sc.room[c.exact].Covers(c.size); c.n-- {
+			sc.put(c.exact, c.size)
+		}
+		if c.exact >= 0 && c.n > 0 {
+			left = append(left, c)
 		}
 	}
 	return left

@@ -241,7 +241,7 @@ func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price
 		p.scatter.settle(p.on, p.coming())
 	}
 	certain, left := p.scatter.lands(buy)
-	return certain, p.scatter.remedy(left)
+	return certain, p.scatter.remedy(left, p.asked)
 }
 
 // coming names the nodes that are marked to leave, of which no answer that stands has moved the pods.
