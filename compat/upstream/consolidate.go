@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
@@ -38,10 +39,11 @@ type Fleet struct {
 	cloud   *seller
 	planner *provisioning.Provisioner
 	queue   *disruption.Queue
+	clock   clock.Clock // stands still: no search of upstream's is cut short
 }
 
 // NewFleet sets cluster state up once; questions follow. Daemons, disruption budgets of pods and pools with other consolidation policies than
-// WhenEmptyOrUnderutilized are not translated, and refused.
+// WhenEmptyOrUnderutilized are not translated, and refused. Pools without budgets let all nodes go.
 func NewFleet(w model.World) (*Fleet, error) {
 	if len(w.Daemons)+len(w.PDBs) > 0 {
 		return nil, errors.New("worlds with daemons or disruption budgets are not asked about")
@@ -50,7 +52,7 @@ func NewFleet(w model.World) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{problem: p, ctx: settings("disruption"), cloud: &seller{types: p.types}}
+	f := &Fleet{problem: p, ctx: settings("disruption"), cloud: &seller{types: p.types}, clock: clocktesting.NewFakeClock(time.Now())}
 	gvk := schema.GroupVersionKind{Version: "v1"}
 	for _, np := range p.pools {
 		ref := np.Spec.Template.Spec.NodeClassRef
@@ -60,34 +62,65 @@ func NewFleet(w model.World) (*Fleet, error) {
 		}
 		np.Spec.Disruption = v1.Disruption{ConsolidationPolicy: v1.ConsolidationPolicyWhenEmptyOrUnderutilized,
 			ConsolidateAfter: v1.MustParseNillableDuration("0s"), Budgets: []v1.Budget{{Nodes: "100%"}}}
+		for _, x := range w.Pools {
+			if x.Name == np.Name && len(x.Budgets) > 0 {
+				if np.Spec.Disruption.Budgets, err = budgetsOf(x.Budgets); err != nil {
+					return nil, fmt.Errorf("pool %s: %w", np.Name, err)
+				}
+			}
+		}
 		np.StatusConditions().SetTrue(v1.ConditionTypeNodeClassReady)
 		np.StatusConditions().SetTrue(v1.ConditionTypeValidationSucceeded) // and so it is ready
 		if err := p.client.Create(f.ctx, np.DeepCopy()); err != nil {
 			return nil, fmt.Errorf("pool %s: %w", np.Name, err)
 		}
 	}
-	f.cluster = state.NewCluster(clock.RealClock{}, p.client, f.cloud)
+	f.cluster = state.NewCluster(f.clock, p.client, f.cloud)
 	if err := p.fill(f.ctx, f.cluster); err != nil {
 		return nil, err
 	}
 	silent := events.NewRecorder(&record.FakeRecorder{})
-	f.planner = provisioning.NewProvisioner(p.client, silent, f.cloud, f.cluster, clock.RealClock{}, nil, nil)
-	f.queue = disruption.NewQueue(p.client, silent, f.cluster, clock.RealClock{}, f.planner)
+	f.planner = provisioning.NewProvisioner(p.client, silent, f.cloud, f.cluster, f.clock, nil, nil)
+	f.queue = disruption.NewQueue(p.client, silent, f.cluster, f.clock, f.planner)
 	return f, nil
+}
+
+func budgetsOf(list []model.DisruptionBudget) (out []v1.Budget, err error) {
+	for _, b := range list {
+		if b.Schedule != "" {
+			return nil, errors.New("budgets with a schedule are not asked about")
+		}
+		x := v1.Budget{Nodes: b.Nodes}
+		for _, r := range b.Reasons {
+			x.Reasons = append(x.Reasons, v1.DisruptionReason(r))
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// Leaving tells upstream which machines, by provider id, leave by commands that are not over: they count in budgets, and their pods need a place.
+func (f *Fleet) Leaving(ids ...string) { f.cluster.MarkForDeletion(ids...) }
+
+// Awaited tells upstream which machines, by provider id, pods are expected on: they stay.
+func (f *Fleet) Awaited(ids ...string) {
+	for _, id := range ids {
+		f.cluster.NominateNodeForPod(f.ctx, id)
+	}
 }
 
 // Next is what upstream would do first: its methods are asked in its order, and its waiting before it acts is left out. ok is false when there is nothing
 // that it would do.
 func (f *Fleet) Next() (m Move, ok bool, err error) {
 	silent := events.NewRecorder(&record.FakeRecorder{})
-	c := disruption.MakeConsolidation(clock.RealClock{}, f.cluster, f.problem.client, f.planner, f.cloud, silent, f.queue)
+	c := disruption.MakeConsolidation(f.clock, f.cluster, f.problem.client, f.planner, f.cloud, silent, f.queue)
 	at := disruption.WithValidator(believing{})
 	for _, method := range []disruption.Method{disruption.NewEmptiness(c, at), disruption.NewMultiNodeConsolidation(c, at), disruption.NewSingleNodeConsolidation(c, at)} {
 		candidates, err := f.candidates(method)
 		if err != nil {
 			return Move{}, false, err
 		}
-		budgets, err := disruption.BuildDisruptionBudgetMapping(f.ctx, f.cluster, clock.RealClock{}, f.problem.client, f.cloud, silent, method.Reason())
+		budgets, err := disruption.BuildDisruptionBudgetMapping(f.ctx, f.cluster, f.clock, f.problem.client, f.cloud, silent, method.Reason())
 		if err != nil {
 			return Move{}, false, fmt.Errorf("budgets: %w", err)
 		}
@@ -106,7 +139,7 @@ func (f *Fleet) Next() (m Move, ok bool, err error) {
 }
 
 func (f *Fleet) candidates(m disruption.Method) ([]*disruption.Candidate, error) {
-	out, err := disruption.GetCandidates(f.ctx, f.cluster, f.problem.client, events.NewRecorder(&record.FakeRecorder{}), clock.RealClock{}, f.cloud,
+	out, err := disruption.GetCandidates(f.ctx, f.cluster, f.problem.client, events.NewRecorder(&record.FakeRecorder{}), f.clock, f.cloud,
 		m.ShouldDisrupt, m.Class(), f.queue)
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", err)
@@ -116,13 +149,13 @@ func (f *Fleet) candidates(m disruption.Method) ([]*disruption.Candidate, error)
 
 // Candidates lists the nodes that upstream would look at for consolidation, for WithoutOne.
 func (f *Fleet) Candidates() ([]*disruption.Candidate, error) {
-	c := disruption.MakeConsolidation(clock.RealClock{}, f.cluster, f.problem.client, f.planner, f.cloud, events.NewRecorder(&record.FakeRecorder{}), f.queue)
+	c := disruption.MakeConsolidation(f.clock, f.cluster, f.problem.client, f.planner, f.cloud, events.NewRecorder(&record.FakeRecorder{}), f.queue)
 	return f.candidates(disruption.NewSingleNodeConsolidation(c))
 }
 
 // WithoutOne asks upstream's simulation where the pods of a candidate would go.
 func (f *Fleet) WithoutOne(c *disruption.Candidate) error {
-	_, err := disruption.SimulateScheduling(f.ctx, f.problem.client, f.cluster, f.planner, clock.RealClock{}, events.NewRecorder(&record.FakeRecorder{}), nil, c)
+	_, err := disruption.SimulateScheduling(f.ctx, f.problem.client, f.cluster, f.planner, f.clock, events.NewRecorder(&record.FakeRecorder{}), nil, c)
 	return err
 }
 

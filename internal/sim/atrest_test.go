@@ -34,7 +34,7 @@ func TestAClusterAtRestSaysWhatItCostsAndWhatHoldsThat(t *testing.T) {
 		s.Scale("web", 12, oneCore())
 		s.Until("all run", 5*time.Minute, s.runs("web", 12))
 		s.Pass(20 * time.Minute)
-		got, price := s.cluster(), s.price().Float()
+		got, price := s.cluster(), s.Price().Float()
 		cost, bound, gap := got["price_dollars_per_hour"], got["bound_dollars_per_hour"], got["gap_dollars_per_hour"]
 		if math.Abs(cost-price) > 1e-5 || bound <= 0 || bound > cost || math.Abs(cost-bound-gap) > 1e-5 {
 			t.Errorf("the nodes cost %v; it says %v", price, got)

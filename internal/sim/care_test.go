@@ -80,9 +80,9 @@ func TestAPauseTakesBackWhatWasBegun(t *testing.T) {
 		}
 		s.Until("moves are begun", 2*time.Minute, begun)
 		s.Store.Put(asked(budgeted("3", "2"), model.AnnotationPause, "disruption"))
-		s.Until("they are undone", 2*time.Minute, func() bool { return s.atRest() && len(s.Store.Objects().Claims) == 3 })
+		s.Until("they are undone", 2*time.Minute, func() bool { return s.AtRest() && len(s.Store.Objects().Claims) == 3 })
 		s.Pass(30 * time.Minute)
-		if !s.atRest() || !s.runs("web", 3)() || s.rolled(3, "2")() {
+		if !s.AtRest() || !s.runs("web", 3)() || s.rolled(3, "2")() {
 			t.Errorf("nodes leave although disruption is paused:\n%s", s.Describe())
 		}
 		for _, c := range s.Store.Objects().Claims {
@@ -104,10 +104,10 @@ func TestDeathWhileAPauseTakesBack(t *testing.T) {
 		s.KillAt(control.PointMoveUnmarked)
 		s.Store.Put(asked(budgeted("3", "2"), model.AnnotationPause, "drift"))
 		s.Until("all is as before", 5*time.Minute, func() bool {
-			return s.Killed(control.PointMoveUnmarked) == 1 && s.atRest() && len(s.Store.Objects().Claims) == 3
+			return s.Killed(control.PointMoveUnmarked) == 1 && s.AtRest() && len(s.Store.Objects().Claims) == 3
 		})
 		s.Pass(10 * time.Minute)
-		if !s.atRest() || !s.runs("web", 3)() || len(s.Store.Objects().Claims) != 3 {
+		if !s.AtRest() || !s.runs("web", 3)() || len(s.Store.Objects().Claims) != 3 {
 			t.Errorf("something was left behind:\n%s", s.Describe())
 		}
 	})
@@ -148,7 +148,7 @@ func TestObservedNodesStayAndSayWhatWouldBe(t *testing.T) {
 		s.Store.Put(asked(budgeted("1", "2"), model.AnnotationDisruptionMode, "observe"))
 		bought := s.Cloud.Accepted()
 		s.Pass(30 * time.Minute)
-		if !s.atRest() || s.Cloud.Accepted() != bought || s.rolled(2, "2")() {
+		if !s.AtRest() || s.Cloud.Accepted() != bought || s.rolled(2, "2")() {
 			t.Errorf("observed nodes leave:\n%s", s.Describe())
 		}
 		told := 0
@@ -240,7 +240,7 @@ func TestDriftIsPausedWhenReplacementsDoNotCome(t *testing.T) {
 		s.Stop()
 		s.Start()
 		s.Pass(13 * time.Minute)
-		if len(s.replacing()) > 0 || !s.atRest() || !paused() {
+		if len(s.replacing()) > 0 || !s.AtRest() || !paused() {
 			t.Errorf("it goes on although drift is paused:\n%s", s.Describe())
 		}
 		s.Until("one is tried", 10*time.Minute, func() bool { return len(s.replacing()) == 1 })
@@ -261,7 +261,7 @@ func TestTheFirstNewNodeProvesItself(t *testing.T) {
 		}
 		s.Until("the first is there", 5*time.Minute, initialized)
 		s.Pass(19 * time.Minute)
-		if n := len(s.replacing()); n != 1 || len(s.Store.Objects().Claims) != 4 || !s.atRest() {
+		if n := len(s.replacing()); n != 1 || len(s.Store.Objects().Claims) != 4 || !s.AtRest() {
 			t.Errorf("%d nodes were replaced before the first was proven:\n%s", n, s.Describe())
 		}
 		sick := s.replacing()[0].NodeName
@@ -292,7 +292,7 @@ func TestDriftWaitsForItsWindow(t *testing.T) {
 		s.Store.Put(windowed("2"))
 		opens := now.Truncate(24 * time.Hour).Add(2 * time.Hour)
 		s.Pass(time.Until(opens) - time.Second)
-		if len(s.replacing()) > 0 || !s.atRest() {
+		if len(s.replacing()) > 0 || !s.AtRest() {
 			t.Errorf("nodes are replaced before the window opens:\n%s", s.Describe())
 		}
 		s.Until("all nodes are of the new template", 20*time.Minute, s.rolled(2, "2"))

@@ -148,7 +148,7 @@ func TestAnInterruptionMeetsAMove(t *testing.T) {
 		s.Until("a move is on", 2*time.Minute, func() bool { return len(s.Store.Objects().Claims) == 2 })
 		s.evict(old, 40*time.Second)
 		s.Until("all is over", 5*time.Minute, func() bool {
-			return s.atRest() && s.runs("web", 1)() && s.Pods("web")[0].Node != old.Name && len(s.Store.Objects().Claims) == 1
+			return s.AtRest() && s.runs("web", 1)() && s.Pods("web")[0].Node != old.Name && len(s.Store.Objects().Claims) == 1
 		})
 		if n := s.Cloud.Accepted(); n != 2 {
 			t.Errorf("%d machines were bought, want 2", n)
@@ -236,7 +236,7 @@ func TestDeathInAnExpiry(t *testing.T) {
 				s.KillAt(point)
 				s.Until("both are replaced", life, func() bool {
 					now := s.Store.Objects().Claims
-					return s.atRest() && s.runs("web", 2)() && !slices.ContainsFunc(now, func(c model.Claim) bool {
+					return s.AtRest() && s.runs("web", 2)() && !slices.ContainsFunc(now, func(c model.Claim) bool {
 						return c.Name == old[0].Name || c.Name == old[1].Name
 					})
 				})
@@ -311,7 +311,7 @@ func TestTooManyUnhealthyNodesStay(t *testing.T) {
 // rolledStatic holds when the static pool has n nodes, all of the new template.
 func (s *Sim) rolledStatic(n int, hash string) func() bool {
 	return func() bool {
-		return s.ready(n)() && s.atRest() && !slices.ContainsFunc(s.Store.Objects().Claims, func(c model.Claim) bool {
+		return s.ready(n)() && s.AtRest() && !slices.ContainsFunc(s.Store.Objects().Claims, func(c model.Claim) bool {
 			return c.Annotations[model.AnnotationPoolHash] != hash
 		})
 	}

@@ -5,35 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/karpenter-aks/karpenter/cloud/memcloud"
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/model"
 )
-
-// price is what the nodes of the cluster cost an hour, by the small catalogue.
-func (s *Sim) price() model.Price {
-	var sum model.Price
-	cat := memcloud.SmallCatalog("westus3")
-	for _, c := range s.Store.Objects().Claims {
-		t, _ := cat.Type(c.Labels[model.LabelInstanceType])
-		for _, o := range t.Offerings {
-			if o.Zone == c.Labels[model.LabelZone] && o.CapacityType == c.Labels[model.LabelCapacityType] {
-				sum += o.Price
-			}
-		}
-	}
-	return sum
-}
-
-// atRest holds when no node is marked and no claim says that it leaves.
-func (s *Sim) atRest() bool {
-	o := s.Store.Objects()
-	return !slices.ContainsFunc(o.Nodes, func(n model.Node) bool {
-		return n.Deleting() || n.HasTaint(model.TaintDisrupted)
-	}) && !slices.ContainsFunc(o.Claims, func(c model.Claim) bool {
-		return c.Deleting() || c.Annotations[model.AnnotationMove] != "" || !c.Is(model.Initialized)
-	})
-}
 
 // fragment has many machines filled by two deployments, and one of these go.
 func (s *Sim) fragment() {
@@ -51,17 +25,17 @@ func (s *Sim) fragment() {
 func TestPodsOfAFragmentedClusterMoveTogether(t *testing.T) {
 	Run(t, Config{}, func(s *Sim) {
 		s.fragment()
-		before := s.price()
+		before := s.Price()
 		s.Pass(20 * time.Minute)
-		s.Until("nothing moves", 20*time.Minute, func() bool { return s.atRest() && s.runs("stay", 18)() })
-		after, bought := s.price(), s.Cloud.Accepted()
+		s.Until("nothing moves", 20*time.Minute, func() bool { return s.AtRest() && s.runs("stay", 18)() })
+		after, bought := s.Price(), s.Cloud.Accepted()
 		// Eighteen cores cost 0.0423 each at the least, and the system keeps some of every machine.
 		t.Logf("the cluster cost %s, and costs %s", before, after)
 		if most := model.Dollars(18 * 0.0423 * 1.35); after > most {
 			t.Errorf("the cluster costs %s at rest, want at most %s; it was %s", after, most, before)
 		}
 		s.Pass(time.Hour)
-		if now := s.Cloud.Accepted(); now != bought || !s.atRest() {
+		if now := s.Cloud.Accepted(); now != bought || !s.AtRest() {
 			t.Errorf("%d machines were bought although nothing changed:\n%s", now-bought, s.Describe())
 		}
 		s.Scale("stay", 0, oneCore())
@@ -96,7 +70,7 @@ func bigPod() model.Pod {
 func (s *Sim) rolled(n int, hash string) func() bool {
 	return func() bool {
 		o := s.Store.Objects()
-		return s.atRest() && s.runs("web", n)() && len(o.Claims) >= n && !slices.ContainsFunc(o.Claims, func(c model.Claim) bool {
+		return s.AtRest() && s.runs("web", n)() && len(o.Claims) >= n && !slices.ContainsFunc(o.Claims, func(c model.Claim) bool {
 			return c.Annotations[model.AnnotationPoolHash] != hash
 		})
 	}
@@ -165,9 +139,9 @@ func TestAMoveWhoseReplacementIsLostIsUndone(t *testing.T) {
 		if err := s.Store.DeleteClaim(t.Context(), replacement); err != nil {
 			t.Fatal(err)
 		}
-		s.Until("the move is undone", 2*time.Minute, func() bool { return s.atRest() && len(s.Store.Objects().Claims) == 1 })
+		s.Until("the move is undone", 2*time.Minute, func() bool { return s.AtRest() && len(s.Store.Objects().Claims) == 1 })
 		s.Pass(2 * time.Minute)
-		if !s.atRest() || !s.runs("web", 1)() {
+		if !s.AtRest() || !s.runs("web", 1)() {
 			t.Errorf("it was tried again at once:\n%s", s.Describe())
 		}
 		s.Until("it is tried again later", 30*time.Minute, s.rolled(1, "2"))
