@@ -28,8 +28,9 @@ func (c *Controller) classes(ctx context.Context) time.Duration {
 		class := w.Classes[i]
 		users := claimsOf(w, class.Ref)
 		// UID, generation and pin are part of the key: an edit, or a new class of an old name, is looked at at once, not when the
-		// old status would be due.
-		key := fmt.Sprintf("class/%s/%s/%d/%t/%s", class.Ref, class.UID, class.Generation, class.Deleting, class.Annotations[model.AnnotationPinImages])
+		// old status would be due. So is one that is to go when its last claim is gone.
+		held := class.Deleting && len(users) > 0
+		key := fmt.Sprintf("class/%s/%s/%d/%t/%t/%s", class.Ref, class.UID, class.Generation, class.Deleting, held, class.Annotations[model.AnnotationPinImages])
 		next = sooner(next, c.others.start(ctx, key, func(ctx context.Context) error {
 			if class.Deleting {
 				return c.releaseClass(ctx, class, users)
