@@ -39,7 +39,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), topCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), refusedPlansCommand(), versionCommand(), manCommand(), scenarioTopic())
+	root.AddCommand(controllerCommand(), simulateCommand(), explainCommand(), topCommand(), doctorCommand(), installValuesCommand(), crdsCommand(), convertCommand(), migrateCommand(), refusedPlansCommand(), versionCommand(), manCommand(), scenarioTopic())
 	return root
 }
 
