@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -125,7 +126,8 @@ func (f keyFile) run(ctx context.Context, o top.Order, kubeconfig string) outcom
 	case last == "":
 		return outcome{"done", false}
 	}
-	return outcome{last, err != nil}
+	// Programs begin what went wrong with their own name, which the person did not type.
+	return outcome{strings.TrimPrefix(last, filepath.Base(argv[0])+": "), err != nil}
 }
 
 // ending keeps the end of what is written.

@@ -23,6 +23,8 @@ const (
 	// Of a terminal: the other screen and back, the cursor away and back. Source: xterm's list of control sequences.
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	// interrupted is the exit code after Ctrl-C: that of shells for programs that SIGINT ended.
+	interrupted = 128 + 2
 )
 
 // watch shows a screen until the person has seen enough. The terminal is as it was before, whatever happens.
@@ -72,6 +74,9 @@ func watch(ctx context.Context, s *screen, in *os.File) (err error) {
 		case <-tick.C:
 			s.look(ctx)
 		}
+	}
+	if s.state.Interrupted() {
+		return exit{code: interrupted}
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func Once(s *State) string {
 		lines = append(lines, s.row(cols, &s.rows[i], false))
 	}
 	if len(s.rows) == 0 {
-		lines = append(lines, []span{{"  " + s.nothing(), faint}})
+		text, st := s.nothing()
+		lines = append(lines, []span{{"  " + text, st}})
 	}
 	var b strings.Builder
 	for _, line := range lines {
@@ -170,21 +171,21 @@ func (s *State) event(e *Event) style {
 	return news
 }
 
-// nothing says why the screen is empty.
-func (s *State) nothing() string {
+// nothing says why the screen is empty; more than one line is a welcome.
+func (s *State) nothing() (string, style) {
 	switch c := s.shown(); {
 	case c.filter != "":
-		return "nothing has these words; esc shows all"
+		return "nothing has these words; esc shows all", faint
 	case c.kind == pending:
-		return "no pod waits"
+		return "no pod waits", faint
 	case c.kind == decisions:
-		return "nothing was decided since this began"
+		return "nothing was decided since this began", faint
 	case s.welcome() != "" && s.picture.total.machines == 0:
-		return s.welcome()
+		return s.welcome(), plain
 	case c.kind == pools:
-		return "there is no NodePool"
+		return "there is no NodePool", faint
 	}
-	return "there is nothing"
+	return "there is nothing", faint
 }
 
 // window is which rows are shown: the cursor stays in the middle as far as can be.
@@ -199,9 +200,10 @@ func (s *State) table(cols []column, room int) (out [][]span) {
 		out = append(out, s.row(cols, &s.rows[i], i == s.shown().at))
 	}
 	if len(s.rows) == 0 {
-		for line := range strings.SplitSeq(s.nothing(), "\n") {
+		text, st := s.nothing()
+		for line := range strings.SplitSeq(text, "\n") {
 			if len(out) < room {
-				out = append(out, []span{{"  " + line, faint}})
+				out = append(out, []span{{"  " + line, st}})
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // Press takes a key.
 func (s *State) Press(k Key) {
 	if k == Interrupt {
-		s.done = true
+		s.done, s.interrupted = true, true
 		return
 	}
 	if s.typing {

@@ -55,6 +55,8 @@ type State struct {
 	stack  []screen // the last is shown; never empty
 	typing bool     // letters go into the filter
 	done   bool
+	// interrupted: by Ctrl-C, which means more than this screen.
+	interrupted bool
 
 	orders []Order // the first is being done
 	told   told    // how the last went
@@ -147,6 +149,9 @@ func (s *State) Trouble(why string) { s.trouble = why }
 
 // Done reports whether the person has seen enough.
 func (s *State) Done() bool { return s.done }
+
+// Interrupted reports whether they pressed Ctrl-C: whoever shows the screen may want to end, too.
+func (s *State) Interrupted() bool { return s.interrupted }
 
 // Wanted is what the person asks about and has no answer yet; ok is false when there is nothing.
 func (s *State) Wanted() (x Subject, ok bool) {

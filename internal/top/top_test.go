@@ -87,7 +87,10 @@ func TestScreens(t *testing.T) {
 			case "did":
 				x, ok := s.Ordered()
 				s.Did(d.Input, d.HasArg("failed"))
-				return fmt.Sprintf("%c %s %s %v\n", x.Command.Key, x.About.Kind, x.About.Name, ok)
+				if !ok {
+					return "nothing was ordered\n"
+				}
+				return fmt.Sprintf("%c of %q\n", x.Command.Key, x.About)
 			case "once":
 				return top.Once(s)
 			}

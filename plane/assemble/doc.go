@@ -8,6 +8,7 @@
 //
 //	kubeconfig        for people: an administrator
 //	lab.json          where everything is, while it runs
+//	keys.yaml         keys of the live view, which cmd/karpenter-lab shows
 //	lock              held while it runs
 //	controller.log    what the autoscaler said
 //	machines.log      what the simulated machines did

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 const (
@@ -64,8 +66,41 @@ func newInstaller(cfg *rest.Config) (*installer, error) {
 	return &installer{disco: d, client: c}, nil
 }
 
-// apply applies the objects, custom resource definitions first, and waits until these are served. It may be repeated.
+// apply applies the objects. It may be repeated.
 func (in *installer) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
+	return in.each(objects, Namespace, "apply", func(to dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+		_, err := to.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+		return err
+	})
+}
+
+// Add creates those objects of a stream of YAML documents that the cluster has not; what is there stays as it is. Where
+// an object names no namespace it is default.
+func (s State) Add(ctx context.Context, manifests []byte) error {
+	objects, err := decode(manifests)
+	if err != nil {
+		return fmt.Errorf("read the manifests: %w", err)
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	in, err := newInstaller(cfg)
+	if err != nil {
+		return err
+	}
+	return in.each(objects, metav1.NamespaceDefault, "create", func(to dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+		_, err := to.Create(ctx, o, metav1.CreateOptions{FieldManager: fieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// each does something to where each object belongs; verb says what, and namespace where it is if the object does not say.
+func (in *installer) each(objects []*unstructured.Unstructured, namespace, verb string,
+	do func(dynamic.ResourceInterface, *unstructured.Unstructured) error) error {
 	groups, err := restmapper.GetAPIGroupResources(in.disco)
 	if err != nil {
 		return fmt.Errorf("discover the API: %w", err)
@@ -75,18 +110,18 @@ func (in *installer) apply(ctx context.Context, objects []*unstructured.Unstruct
 		gvk := o.GroupVersionKind()
 		m, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
-			return fmt.Errorf("apply %s %s: %w", gvk.Kind, o.GetName(), err)
+			return fmt.Errorf("%s %s %s: %w", verb, gvk.Kind, o.GetName(), err)
 		}
 		var to dynamic.ResourceInterface = in.client.Resource(m.Resource)
 		if m.Scope.Name() == "namespace" {
 			ns := o.GetNamespace()
 			if ns == "" {
-				ns = Namespace
+				ns = namespace
 			}
 			to = in.client.Resource(m.Resource).Namespace(ns)
 		}
-		if _, err := to.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}); err != nil {
-			return fmt.Errorf("apply %s %s: %w", gvk.Kind, o.GetName(), err)
+		if err := do(to, o); err != nil {
+			return fmt.Errorf("%s %s %s: %w", verb, gvk.Kind, o.GetName(), err)
 		}
 	}
 	return nil

@@ -66,6 +66,8 @@ type Lab struct {
 	server *http.Server
 	ident  *identity
 	sshKey string
+	// program is the controller's; "" = none is run. Written before Up returns.
+	program string
 	// imageEnv is what the image's configuration gives a container; the image's digest is in the chart's values.
 	imageEnv []string
 
@@ -335,6 +337,7 @@ func (l *Lab) startController(ctx context.Context) error {
 			return err
 		}
 	}
+	l.program = k.path
 	r := &rollout{api: l.ident.api, say: l.opts.Say, runs: l.runs, changed: k.changed}
 	k.wanted = func() bool { return r.wants() != nil }
 	k.env = func() ([]string, error) {
@@ -361,6 +364,9 @@ func (l *Lab) State() State {
 	defer l.mu.Unlock()
 	return l.state
 }
+
+// Program is the path of the controller's program, which has the other commands of karpenter, too; "" = none is run.
+func (l *Lab) Program() string { return l.program }
 
 // Done is closed when the control plane is gone, which without Down means that it crashed.
 func (l *Lab) Done() <-chan struct{} { return l.plane.Done() }

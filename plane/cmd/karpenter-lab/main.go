@@ -65,6 +65,6 @@ directory.`,
 		SilenceErrors: true,
 	}
 	dir := root.PersistentFlags().String("dir", ourDir(), "directory of the lab; also "+dirEnv)
-	root.AddCommand(upCommand(dir), kubectlCommand(), resourcesCommand(dir), knobsCommand(dir), logsCommand(dir), statusCommand(dir), evictCommand(dir), deallocateCommand(dir))
+	root.AddCommand(upCommand(dir), kubectlCommand(), resourcesCommand(dir), knobsCommand(dir), logsCommand(dir), statusCommand(dir), evictCommand(dir), deallocateCommand(dir), demoCommand(dir))
 	return root
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/karpenter-aks/karpenter/plane/assemble"
 )
 
+const resourcesPath = "/lab/resources"
+
 func resourcesCommand(dir *string) *cobra.Command {
 	var format string
 	c := &cobra.Command{
@@ -31,7 +33,7 @@ func resourcesCommand(dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := s.Ask(cmd.Context(), http.MethodGet, "/lab/resources", nil)
+			b, err := s.Ask(cmd.Context(), http.MethodGet, resourcesPath, nil)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -33,6 +33,7 @@ type upFlags struct {
 	knobs      string
 	location   string
 	port       int
+	plain      bool
 }
 
 func upCommand(dir *string) *cobra.Command {
@@ -42,7 +43,8 @@ func upCommand(dir *string) *cobra.Command {
 		Short: "Start a lab and run it until Ctrl-C or SIGTERM",
 		Long: `Start a lab and run it until Ctrl-C or SIGTERM.
 
-Without a terminal, one line is printed on standard output, once everything is ready: KUBECONFIG=<path>. A lab begins
+On a terminal the live view of "karpenter top" is shown once everything is ready, with keys to try things; q leaves it, and the lab
+goes on. Without a terminal, one line is printed on standard output, once everything is ready: KUBECONFIG=<path>. A lab begins
 empty; what an earlier lab left in the directory is removed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +52,7 @@ empty; what an earlier lab left in the directory is removed.`,
 			if err != nil {
 				return err
 			}
-			return up(cmd, o)
+			return up(cmd, o, f.plain)
 		},
 	}
 	fs := c.Flags()
@@ -63,6 +65,7 @@ empty; what an earlier lab left in the directory is removed.`,
 	fs.StringVar(&f.knobs, "knobs", "", "YAML file with what the simulated Azure lacks, refuses and delays; see \"knobs show\"")
 	fs.StringVar(&f.location, "location", "westus3", "region of the cluster")
 	fs.IntVar(&f.port, "port", 0, "port of the API server on 127.0.0.1 (default: any free one)")
+	fs.BoolVar(&f.plain, "plain", false, "on a terminal, say where everything is, and show no live view")
 	return c
 }
 
@@ -135,16 +138,12 @@ func findController(path string) (string, error) {
 	return path, nil
 }
 
-// up runs a lab until a signal.
-func up(cmd *cobra.Command, o assemble.Options) error {
+// up runs a lab until a signal; plain: without the live view.
+func up(cmd *cobra.Command, o assemble.Options, plain bool) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	var mu sync.Mutex // keeps messages whole
-	o.Say = func(format string, args ...any) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
-	}
+	said := &voice{to: cmd.ErrOrStderr()}
+	o.Say = said.say
 	o.Say("starting a lab in %s", o.Dir)
 	lab, err := assemble.Up(ctx, o)
 	if err != nil && ctx.Err() != nil {
@@ -153,16 +152,39 @@ func up(cmd *cobra.Command, o assemble.Options) error {
 	if err != nil {
 		return err
 	}
-	welcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), lab.State())
+	if watchLab(ctx, cmd, lab, said, plain) {
+		stop()
+	} else {
+		welcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), lab.State())
+	}
 	select {
 	case <-ctx.Done():
 	case <-lab.Done():
+	}
+	select {
+	case <-lab.Done():
 		err = fmt.Errorf("the control plane died; its last words, in %s:\n%s", lab.State().PlaneLog, assemble.LastLines(lab.State().PlaneLog))
+	default:
 	}
 	stop() // a second signal ends us at once; the kernel then ends our children
 	o.Say("taking everything down")
 	lab.Down()
 	return err
+}
+
+// watchLab shows the live view where it can be shown. over: the lab is to end, or has.
+func watchLab(ctx context.Context, cmd *cobra.Command, lab *assemble.Lab, said *voice, plain bool) (over bool) {
+	v := newView(lab.Program(), cmd.InOrStdin(), cmd.OutOrStdout(), lab.State())
+	if v == nil || plain {
+		return false
+	}
+	said.quiet()
+	over, err := v.show(ctx, lab.Done())
+	said.speak()
+	if err != nil { // the lab is of use without it
+		said.say("%v", err)
+	}
+	return over
 }
 
 // welcome says that all is ready: a page to a person, one line to a program.
