@@ -29,6 +29,7 @@ var floors = []struct {
 	{"internal/crddiff", 0.5, nil, "definitions as values, and nothing of ours"},
 	{"internal/convert", 0.6, nil, "older manifests, read as all of them are"},
 	{"internal/migrate", 0.6, nil, "agent pools in, manifests and notes out"},
+	{"internal/cast", 0.5, nil, "recorded screens as values, and nothing of ours"},
 	{"internal/worldtext", 0.6, nil, "how people write small worlds"},
 	{"internal/workload", 0.7, nil, "worlds for benchmarks and large tests"},
 	{"internal/worldgen", 0.7, nil, "worlds in which much can go wrong"},
