@@ -33,6 +33,7 @@ const (
 	identityVersion      = "2023-01-31" // of Microsoft.ManagedIdentity
 	authorizationVersion = "2022-04-01" // of Microsoft.Authorization
 	managedVersion       = "2025-05-01" // of Microsoft.ContainerService
+	routesVersion        = "2025-05-01" // of Microsoft.Network
 )
 
 // Survey asks Azure what Facts want to know, as the controller's identity when cfg names a token file, else as whoever the environment, the machine or
@@ -299,10 +300,15 @@ func (s *surveyor) managed(ctx context.Context) {
 	var doc struct {
 		Properties struct {
 			NodeProvisioningProfile struct{ Mode string }
-			APIServerAccessProfile  struct{ AuthorizedIPRanges []string }
-			AgentPoolProfiles       []struct {
-				Name              string
-				EnableAutoScaling bool
+			FQDN, PrivateFQDN       string
+			NetworkProfile          struct{ OutboundType string }
+			APIServerAccessProfile  struct {
+				AuthorizedIPRanges   []string
+				EnablePrivateCluster bool
+			}
+			AgentPoolProfiles []struct {
+				Name, VnetSubnetID string
+				EnableAutoScaling  bool
 			}
 		}
 	}
@@ -312,8 +318,17 @@ func (s *surveyor) managed(ctx context.Context) {
 	}
 	s.out.Asked["aks"] = true
 	p := doc.Properties
-	s.out.Managed = doctor.Managed{Provisioning: strings.EqualFold(p.NodeProvisioningProfile.Mode, "Auto"), Ranges: p.APIServerAccessProfile.AuthorizedIPRanges}
+	s.out.Managed = doctor.Managed{Provisioning: strings.EqualFold(p.NodeProvisioningProfile.Mode, "Auto"), Ranges: p.APIServerAccessProfile.AuthorizedIPRanges,
+		Private: p.APIServerAccessProfile.EnablePrivateCluster, Outbound: p.NetworkProfile.OutboundType}
+	for _, name := range []string{p.FQDN, p.PrivateFQDN} {
+		if name != "" {
+			s.out.Managed.Names = append(s.out.Managed.Names, name)
+		}
+	}
 	for _, x := range p.AgentPoolProfiles {
+		if x.VnetSubnetID != "" {
+			s.out.Managed.Subnets = append(s.out.Managed.Subnets, x.VnetSubnetID)
+		}
 		if x.EnableAutoScaling {
 			s.out.Managed.Autoscaled = append(s.out.Managed.Autoscaled, x.Name)
 		}
@@ -355,9 +370,37 @@ func (s *surveyor) subnet(ctx context.Context) {
 	}
 	if p.RouteTable != nil {
 		out.RouteTable = str(p.RouteTable.ID)
+		s.routes(ctx, out)
 	}
+	if p.NatGateway != nil {
+		out.NATGateway = str(p.NatGateway.ID)
+	}
+	out.Sealed = p.DefaultOutboundAccess != nil && !*p.DefaultOutboundAccess
 	if p.NetworkSecurityGroup != nil {
 		s.rules(ctx, str(p.NetworkSecurityGroup.ID))
+	}
+}
+
+// routes reads the subnet's route table. The controller needs no right to, so that a refusal is no fault.
+func (s *surveyor) routes(ctx context.Context, out *doctor.Subnet) {
+	var doc struct {
+		Properties struct {
+			DisableBgpRoutePropagation bool
+			Routes                     []struct {
+				Name       string
+				Properties struct{ AddressPrefix, NextHopType, NextHopIPAddress string }
+			}
+		}
+	}
+	where := s.cfg.cloud().Services[azcloud.ResourceManager].Endpoint
+	if err := s.get(ctx, runtime.JoinPaths(where, out.RouteTable)+"?api-version="+routesVersion, &doc); err != nil {
+		s.out.Hidden = append(s.out.Hidden, "the subnet's route table: "+firstLine(err))
+		return
+	}
+	out.Routes, out.Announced = []doctor.Route{}, !doc.Properties.DisableBgpRoutePropagation
+	for _, r := range doc.Properties.Routes {
+		p := r.Properties
+		out.Routes = append(out.Routes, doctor.Route{Name: r.Name, Prefix: p.AddressPrefix, Hop: p.NextHopType, Address: p.NextHopIPAddress})
 	}
 }
 

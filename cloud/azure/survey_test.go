@@ -63,6 +63,34 @@ func TestSurveySeesWhatIsThere(t *testing.T) {
 	}
 }
 
+// How machines get out, and what the API server is called, is read where somebody decided about it.
+func TestSurveySeesTheWaysOfACluster(t *testing.T) {
+	hub := "/subscriptions/s/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/hub/subnets/system"
+	named := func(_ *arm.Config, c *azure.Config) { c.ClusterName, c.ClusterResourceGroup = "lab", "lab" }
+	a := surveyed(t, func(l *arm.Config, c *azure.Config) {
+		named(l, c)
+		l.Ways = arm.Ways{Private: true, Ranges: []string{"20.1.2.3/32"}, Outbound: "userDefinedRouting", PoolSubnet: hub,
+			Routes: []arm.Route{{Name: "out", Prefix: "0.0.0.0/0", Hop: "VirtualAppliance", Address: "10.9.0.4"}}, NAT: true, Sealed: true}
+	})
+	m, s := a.Managed, a.Subnet
+	if !m.Private || len(m.Names) != 2 || !strings.Contains(m.Names[1], ".privatelink.") || m.Outbound != "userDefinedRouting" ||
+		!slices.Equal(m.Ranges, []string{"20.1.2.3/32"}) || !slices.Equal(m.Subnets, []string{hub}) {
+		t.Errorf("the cluster: %+v", m)
+	}
+	if !strings.HasSuffix(s.RouteTable, "/routeTables/egress") || !strings.HasSuffix(s.NATGateway, "/natGateways/egress") || !s.Sealed || s.Announced ||
+		!slices.Equal(s.Routes, []doctor.Route{{Name: "out", Prefix: "0.0.0.0/0", Hop: "VirtualAppliance", Address: "10.9.0.4"}}) {
+		t.Errorf("the subnet: %+v", s)
+	}
+	if len(a.Hidden) > 0 {
+		t.Errorf("hidden %q", a.Hidden)
+	}
+	a = surveyed(t, named)
+	m, s = a.Managed, a.Subnet
+	if m.Private || len(m.Names) != 1 || m.Outbound != "loadBalancer" || len(m.Ranges)+len(m.Subnets) > 0 || s.RouteTable+s.NATGateway != "" || s.Routes != nil || s.Sealed {
+		t.Errorf("unless told otherwise: %+v, %+v", m, s)
+	}
+}
+
 func TestSurveyNamesWhatIsHidden(t *testing.T) {
 	a := surveyed(t, func(_ *arm.Config, c *azure.Config) {
 		c.ClientID = "somebody"

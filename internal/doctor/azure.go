@@ -142,10 +142,6 @@ func managed(b *book, f Facts) {
 			"buy for "+
 			"the same pods", strings.Join(m.Autoscaled, ", "))
 	}
-	if len(m.Ranges) > 0 {
-		b.say(Note, "look that the addresses by which the machines' subnet goes out are among them",
-			"only %s may talk to the API server", some(m.Ranges))
-	}
 	b.well("nothing that AKS does on the cluster is in Karpenter's way")
 }
 
@@ -263,65 +259,6 @@ func subnet(b *book, f Facts) {
 	default:
 		b.well("the subnet has room for %d more machines", n)
 	}
-}
-
-// reach looks whether machines in the subnet can talk to the API server. It cannot send from there: nodes that are ready there have shown it,
-// and rules say what they refuse.
-func reach(b *book, f Facts) {
-	if !strings.HasPrefix(f.Settings.Endpoint, "https://") {
-		return // settings told it
-	}
-	s := f.Azure.Subnet
-	if r, denied := blocks(s.Rules); denied {
-		b.say(Stop, fmt.Sprintf("allow TCP 443 from the subnet to the API server before rule "+
-			"%s", r.Name),
-			"rule %s of the subnet's security group refuses what machines send to port 443", r.Name)
-	}
-	name := f.Settings.SubnetID[strings.LastIndex(f.Settings.SubnetID, "/")+1:]
-	seen := slices.IndexFunc(f.Cluster.Nodes, func(n Node) bool {
-		return n.Ready && n.Subnet != "" && strings.EqualFold(n.Subnet, name)
-	})
-	switch {
-	case seen >= 0:
-		b.well("node %s is ready in the same subnet, and so reaches the API server",
-			f.Cluster.Nodes[seen].Name)
-	case s.RouteTable != "":
-		b.say(Note, "let TCP 443 through to "+f.Settings.Endpoint+
-			", and what AKS documents as required outbound rules",
-			"traffic of the subnet follows route table %s; no node in it shows that %s is reached",
-			s.RouteTable, f.Settings.Endpoint)
-	case !f.Azure.Asked["subnet"]: // nobody saw it, and the check of Azure says so
-	default:
-		b.well("nothing in the subnet keeps machines from %s; no node in it has shown it yet",
-			f.Settings.Endpoint)
-	}
-}
-
-// blocks finds the rule that decides about TCP to port 443 anywhere, the one with the lowest priority number; without one, Azure's own rules let
-// it out.
-func blocks(rules []Rule) (Rule, bool) {
-	first := Rule{}
-	for _, r := range rules {
-		tcp := r.Protocol == "*" || strings.EqualFold(r.Protocol, "tcp")
-		where := slices.ContainsFunc(r.Destinations, func(d string) bool {
-			return slices.Contains([]string{"*", "0.0.0.0/0", "internet"}, strings.ToLower(d)) ||
-				strings.HasPrefix(strings.ToLower(d), "azurecloud")
-		})
-		if tcp && where && slices.ContainsFunc(r.Ports, holds443) &&
-			(first.Name == "" || r.Priority < first.Priority) {
-			first = r
-		}
-	}
-	return first, first.Deny
-}
-
-func holds443(ports string) bool {
-	if ports == "*" || ports == "443" {
-		return true
-	}
-	var from, to int
-	n, err := fmt.Sscanf(ports, "%d-%d", &from, &to)
-	return err == nil && n == 2 && from <= 443 && 443 <= to
 }
 
 // someCores is what the smallest useful machine takes.

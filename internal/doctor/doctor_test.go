@@ -103,6 +103,29 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+func TestHosts(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"https://Shop.hcp.westus3.azmk8s.io:443":   "shop.hcp.westus3.azmk8s.io",
+		"https://shop.hcp.westus3.azmk8s.io./path": "shop.hcp.westus3.azmk8s.io",
+		"https://10.0.0.4":                         "10.0.0.4",
+		"https://[fd00::4]:443":                    "fd00::4",
+	} {
+		if got := hostOf(endpoint); got != want {
+			t.Errorf("%s: %q, want %q", endpoint, got, want)
+		}
+	}
+	f := healthy(t)
+	f.Azure.Managed.Names = []string{"shop.hcp.westus3.azmk8s.io"}
+	for _, address := range []string{"https://10.0.0.4:443", "https://[fd00::4]:443"} {
+		f.Settings.Endpoint = address
+		for _, x := range Examine(f) {
+			if x.Check == "reach" && x.Level != OK {
+				t.Errorf("an address is no name, and may be right: %+v", x)
+			}
+		}
+	}
+}
+
 func TestGrants(t *testing.T) {
 	grants := []Grant{
 		{Scope: "/subscriptions/s/resourceGroups/MC",

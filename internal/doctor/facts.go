@@ -128,6 +128,14 @@ type Managed struct {
 	Autoscaled []string
 	// Ranges are the only addresses that may talk to the API server; none means all.
 	Ranges []string
+	// Names are those of the API server, the public one first: its certificate has no others. Private says that it has an
+	// address in a network only.
+	Names   []string
+	Private bool
+	// Outbound says how machines get out: loadBalancer, managedNATGateway, userAssignedNATGateway, userDefinedRouting.
+	Outbound string
+	// Subnets are those of AKS' own pools, by id.
+	Subnets []string
 }
 
 // Credential is one federated credential.
@@ -149,8 +157,15 @@ type Subnet struct {
 	Used     int      // addresses that are taken
 	// Delegated names the service that the subnet is given to, where machines cannot be.
 	Delegated string
-	// RouteTable is set when somebody decides where traffic goes.
+	// RouteTable is set when somebody decides where traffic goes; Routes are what it says, nil when nobody could read it. Announced says that
+	// routes of a network gateway count beside them.
 	RouteTable string
+	Routes     []Route
+	Announced  bool
+	// NATGateway is set when traffic leaves by addresses of its own.
+	NATGateway string
+	// Sealed says that Azure gives machines no way out by itself.
+	Sealed bool
 	// Rules are the rules of its security group, in no order.
 	Rules []Rule
 }
@@ -164,6 +179,9 @@ type Rule struct {
 	Ports        []string
 	Destinations []string
 }
+
+// Route says where traffic to a range goes: Internet, VirtualAppliance, VirtualNetworkGateway, VnetLocal or None, and to which address there.
+type Route struct{ Name, Prefix, Hop, Address string }
 
 // Usage is how much of a quota is used.
 type Usage struct {

@@ -52,6 +52,9 @@ type Config struct {
 	// Subnets are further subnets: ids, and their address ranges. Those in the network of SubnetID show up in it.
 	Subnets map[string]string
 
+	// Ways say how machines get out and the API server is found; the zero value is what AKS does unless told otherwise.
+	Ways Ways
+
 	// Identities are user-assigned identities that exist; default: the one that AKS makes for kubelets,
 	// <cluster>-agentpool in the node group.
 	Identities []string

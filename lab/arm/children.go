@@ -111,12 +111,13 @@ func (c *Cloud) getCluster(q *call) (*reply, *apiError) {
 	if !strings.EqualFold(q.vars["rg"], c.cfg.ClusterResourceGroup) || !strings.EqualFold(q.vars["name"], c.cfg.ClusterName) {
 		return nil, notFound("Microsoft.ContainerService/managedClusters", q.vars["name"], q.vars["rg"])
 	}
+	props := object{"provisioningState": "Succeeded", "powerState": object{"code": "Running"}, "kubernetesVersion": c.cfg.KubernetesVersion,
+		"currentKubernetesVersion": c.cfg.KubernetesVersion, "nodeResourceGroup": c.cfg.NodeResourceGroup,
+		"dnsPrefix": c.cfg.ClusterName, "fqdn": c.cfg.ClusterHost, "linuxProfile": c.linuxProfile(),
+		"networkProfile":    object{"networkPlugin": "azure", "networkPluginMode": "overlay", "networkDataplane": "cilium", "networkPolicy": "cilium", "loadBalancerSku": "standard", "outboundType": "loadBalancer"},
+		"identityProfile":   object{"kubeletidentity": c.kubeletIdentity()},
+		"agentPoolProfiles": []any{}, "oidcIssuerProfile": object{"enabled": true}, "securityProfile": object{"workloadIdentity": object{"enabled": true}}}
+	c.cfg.Ways.onCluster(c, props)
 	return ok(object{"id": c.idOf(c.cfg.ClusterResourceGroup, "Microsoft.ContainerService/managedClusters", c.cfg.ClusterName),
-		"name": c.cfg.ClusterName, "type": "Microsoft.ContainerService/ManagedClusters", "location": c.cfg.Location,
-		"properties": object{"provisioningState": "Succeeded", "powerState": object{"code": "Running"}, "kubernetesVersion": c.cfg.KubernetesVersion,
-			"currentKubernetesVersion": c.cfg.KubernetesVersion, "nodeResourceGroup": c.cfg.NodeResourceGroup,
-			"dnsPrefix": c.cfg.ClusterName, "fqdn": c.cfg.ClusterHost, "linuxProfile": c.linuxProfile(),
-			"networkProfile":    object{"networkPlugin": "azure", "networkPluginMode": "overlay", "networkDataplane": "cilium", "networkPolicy": "cilium", "loadBalancerSku": "standard", "outboundType": "loadBalancer"},
-			"identityProfile":   object{"kubeletidentity": c.kubeletIdentity()},
-			"agentPoolProfiles": []any{}, "oidcIssuerProfile": object{"enabled": true}, "securityProfile": object{"workloadIdentity": object{"enabled": true}}}})
+		"name": c.cfg.ClusterName, "type": "Microsoft.ContainerService/ManagedClusters", "location": c.cfg.Location, "properties": props})
 }

@@ -90,6 +90,7 @@ func routes() []route {
 	add("GET", group+network+"/loadBalancers", "loadBalancers", "read", (*Cloud).listLoadBalancers)
 	add("GET", group+network+"/loadBalancers/{name}", "loadBalancers", "read", (*Cloud).getLoadBalancer)
 	add("GET", group+network+"/networkSecurityGroups", "networkSecurityGroups", "read", (*Cloud).listSecurityGroups)
+	add("GET", group+network+"/routeTables/{name}", "routeTables", "read", (*Cloud).getRouteTable)
 
 	add("GET", sub+identity+"/userAssignedIdentities", "userAssignedIdentities", "read", (*Cloud).listIdentities)
 	add("GET", group+identity+"/userAssignedIdentities/{name}", "userAssignedIdentities", "read", (*Cloud).getIdentity)

@@ -75,8 +75,11 @@ func (c *Cloud) subnetDoc(s subnet) object {
 			}
 		}
 	}
-	return object{"id": s.id, "name": s.part(10), "type": "Microsoft.Network/virtualNetworks/subnets",
-		"properties": object{"addressPrefix": s.prefix.String(), "provisioningState": "Succeeded", "ipConfigurations": used}}
+	props := object{"addressPrefix": s.prefix.String(), "provisioningState": "Succeeded", "ipConfigurations": used}
+	if strings.EqualFold(s.id, c.cfg.SubnetID) {
+		c.cfg.Ways.onSubnet(c, props)
+	}
+	return object{"id": s.id, "name": s.part(10), "type": "Microsoft.Network/virtualNetworks/subnets", "properties": props}
 }
 
 // getSubnet is Subnets - Get.

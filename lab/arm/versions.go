@@ -15,7 +15,7 @@ func computeVersions() []string {
 	return []string{"2022-08-01", "2022-11-01", "2023-03-01", "2023-07-01", "2023-09-01", "2024-03-01", "2024-07-01", "2024-11-01"}
 }
 
-// unlisted are versions of operations for which go.mod holds no SDK: Subscriptions - List Locations, and those of
+// unlisted are versions of operations for which go.mod holds no SDK, or that no driver calls, such as Route Tables - Get: Subscriptions - List Locations, and those of
 // Microsoft.ContainerService, Microsoft.ManagedIdentity and Microsoft.Authorization.
 func unlisted() map[string][]string {
 	return map[string][]string{
@@ -27,6 +27,7 @@ func unlisted() map[string][]string {
 		"roleAssignments": {"2022-04-01"},
 		"virtualNetworks": {"2025-05-01"},
 		"roleDefinitions": {"2022-04-01"},
+		"routeTables":     {"2025-05-01"},
 	}
 }
 
