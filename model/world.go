@@ -1,5 +1,7 @@
 package model
 
+import "time"
+
 // World is an immutable picture of everything a decider may look at. Every list is sorted by name (pods by
 // namespace, then name), so that ranging over it is deterministic. Deciders must not change what they find here.
 type World struct {
@@ -63,4 +65,9 @@ type Cluster struct {
 	CA       []byte // PEM
 	Version  string // "1.37.1", without a leading v
 	DNS      string // cluster IP of the DNS service; "" when there is none
+}
+
+// MaintenanceWindow is when AKS next means to put new node images to use, as it announces. The zero value is that it announces nothing.
+type MaintenanceWindow struct {
+	Opens, Closes time.Time
 }

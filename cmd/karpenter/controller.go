@@ -131,7 +131,8 @@ func assemble(cfg config.Config, log logr.Logger) (*parts, error) {
 		return nil, err
 	}
 	registry, all := registries(cfg.Metrics)
-	store, err := apikube.New(rc, apikube.Options{Endpoint: cfg.Cluster.Endpoint, TokenGroups: cfg.Cluster.TokenGroups, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst,
+	store, err := apikube.New(rc, apikube.Options{Namespace: cfg.SystemNamespace, Endpoint: cfg.Cluster.Endpoint,
+		TokenGroups: cfg.Cluster.TokenGroups, QPS: float32(cfg.Kube.QPS), Burst: cfg.Kube.Burst,
 		Extras: apikube.Extras{Overlays: cfg.Gates["NodeOverlay"], Buffers: cfg.Gates["CapacityBuffer"]}})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the connection to the API server: %w", err)

@@ -84,10 +84,20 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 		c.Log.Error(err, "could not ask the cloud about a class; its status stays as it is", "class", class.Ref.String())
 		report = unreachable(class, err)
 	}
+	window, unreadable, err := c.window(ctx)
+	if err != nil {
+		return err
+	}
+	stay, why := ready.Window(window, unreadable, c.Now())
+	for i := range report.Conditions {
+		if x := &report.Conditions[i]; x.Type == model.ImagesReady && x.Status == model.True {
+			x.Message = why
+		}
+	}
 	p := kube.ClassPatch{
 		Conditions:        model.Changed(class.Conditions, ready.Class(class, report.Conditions), c.Now()),
 		AddFinalizer:      !slices.Contains(class.Finalizers, model.ClassFinalizer),
-		Images:            ready.Images(class, report.Images, report.KubernetesVersion),
+		Images:            ready.Images(class, report.Images, report.KubernetesVersion, stay),
 		KubernetesVersion: report.KubernetesVersion,
 		Annotations:       ready.ClassAnnotations(class),
 	}
@@ -103,12 +113,28 @@ func (c *Controller) inspectClass(ctx context.Context, class model.Class) error 
 		}
 	}
 	after := classEvery
+	if left := window.Opens.Sub(c.Now()); left > 0 {
+		after = min(after, left)
+	}
 	for _, x := range report.Conditions {
 		if x.Status != model.True {
 			after = classRetry
 		}
 	}
 	return &later{after: after, err: errFresh}
+}
+
+// window asks for the maintenance window that AKS announces. Where we may not read it, it is as if there were none.
+func (c *Controller) window(ctx context.Context) (w model.MaintenanceWindow, unreadable string, err error) {
+	w, err = c.Store.MaintenanceWindow(ctx)
+	switch kube.CodeOf(err) {
+	case kube.Invalid:
+		return w, err.Error(), nil
+	case kube.Denied:
+		c.Log.Error(err, "node images are taken as they come, whatever maintenance window AKS announces")
+		return w, "", nil
+	}
+	return w, "", err
 }
 
 // putClass writes a class' status, unless the very same was not kept a while ago.

@@ -51,6 +51,8 @@ func namespaced(namespace string, on Gates) []Access {
 		a.Verb, a.Name = x.verb, x.name
 		out = append(out, a)
 	}
+	out = append(out, Access{Verb: "get", Resource: "configmaps", Namespace: namespace,
+		Name: "upcoming-maintenance-window"})
 	out = append(out, Access{Verb: "create", Resource: "secrets", Namespace: system})
 	if on.Policies {
 		out = append(out, Access{Verb: "delete", Resource: "secrets", Namespace: system})

@@ -59,6 +59,9 @@ type Store interface {
 
 	// Cluster says what a new machine must know to join.
 	Cluster(ctx context.Context) (model.Cluster, error)
+	// MaintenanceWindow is what AKS announces in the ConfigMap upcoming-maintenance-window of the namespace that the controller runs in; zero when
+	// it announces none. Invalid when it cannot be read as times; Denied when we may not read it.
+	MaintenanceWindow(ctx context.Context) (model.MaintenanceWindow, error)
 
 	// Announce publishes an event to people. Best effort: it never fails and never blocks for long.
 	Announce(e Event)

@@ -1,7 +1,9 @@
 package exam
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -18,6 +20,15 @@ func (w realWorld) Put(t *testing.T, o model.Object) {
 
 func (w realWorld) Remove(t *testing.T, o model.Object) {
 	must(t, w.api.Delete(t.Context(), encode(t, o)))
+}
+
+// SetWindow writes the ConfigMap as AKS does (Karpenter's Azure provider reads it, pkg/controllers/nodeclass/status).
+func (w realWorld) SetWindow(t *testing.T, x model.MaintenanceWindow) {
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "upcoming-maintenance-window"}, Data: map[string]string{
+		"aksManagedNodeOSUpgradeSchedule-start": x.Opens.Format(time.RFC3339), "aksManagedNodeOSUpgradeSchedule-end": x.Closes.Format(time.RFC3339)}}
+	must(t, client.IgnoreNotFound(w.api.Delete(t.Context(), config.DeepCopy())))
+	must(t, w.api.Create(t.Context(), config))
+	t.Cleanup(func() { must(t, w.api.Delete(context.Background(), config)) })
 }
 
 // encode writes the object as a person would.

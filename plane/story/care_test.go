@@ -13,6 +13,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/model"
+	"github.com/karpenter-aks/karpenter/plane/assemble"
 )
 
 // carePods is how many pods the story of people's care has, each on a machine of its own.
@@ -59,7 +60,18 @@ func TestPeopleHoldTheReins(t *testing.T) {
 			t.Errorf("NodeClaim %s has the new image although images are pinned", c.Name)
 		}
 	}
+	const window = "upcoming-maintenance-window"
+	opens := time.Now().UTC().Add(time.Hour)
+	l.do("kubectl", "-n", assemble.Namespace, "create", "configmap", window,
+		"--from-literal=aksManagedNodeOSUpgradeSchedule-start="+opens.Format(time.RFC3339),
+		"--from-literal=aksManagedNodeOSUpgradeSchedule-end="+opens.Add(time.Hour).Format(time.RFC3339))
 	l.do("kubectl", "annotate", "aksnodeclass", "default", pin+"-")
+	l.until("the class says until when its images stay", time.Minute, func() bool {
+		return strings.Contains(l.do("kubectl", "get", "aksnodeclass", "default", "-o",
+			`jsonpath={.status.conditions[?(@.type=="ImagesReady")].message}`), "opens at "+opens.Format(time.RFC3339))
+	})
+	l.do("kubectl", "-n", assemble.Namespace, "delete", "configmap", window)
+	l.do("kubectl", "annotate", "aksnodeclass", "default", pin+"=false") // or the class is looked at in five minutes
 	l.rolls("all nodes have the new image", func() bool {
 		for _, c := range l.claims() {
 			if !strings.HasSuffix(c.Status.ImageID, "/202611.01.0") {

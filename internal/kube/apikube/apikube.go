@@ -48,6 +48,8 @@ type Options struct {
 	// SystemNamespace holds bootstrap tokens and the DNS service; "" means kube-system, the only place where the API
 	// server looks for tokens.
 	SystemNamespace string
+	// Namespace is where the controller runs, and AKS announces maintenance windows; "" means kube-system.
+	Namespace string
 	// Endpoint is what new machines join, https://host[:port]; "" means the address this process uses.
 	Endpoint string
 	// CA (PEM) is what new machines trust; nil means what this process trusts.
@@ -87,6 +89,9 @@ func New(cfg *rest.Config, opt Options) (*Store, error) {
 	}
 	if opt.SystemNamespace == "" {
 		opt.SystemNamespace = metav1.NamespaceSystem
+	}
+	if opt.Namespace == "" {
+		opt.Namespace = metav1.NamespaceSystem
 	}
 	if opt.Random == nil {
 		opt.Random = rand.Reader

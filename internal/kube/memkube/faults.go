@@ -26,6 +26,7 @@ const (
 	OpToken       Op = "token"
 	OpDropToken   Op = "drop-token"
 	OpCluster     Op = "cluster"
+	OpWindow      Op = "maintenance window"
 )
 
 // fault is what happens to one coming call.

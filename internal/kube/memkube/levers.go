@@ -242,6 +242,13 @@ func (s *Store) SetCluster(c model.Cluster) {
 	s.cluster = c
 }
 
+// SetWindow announces a maintenance window; the zero one takes it back.
+func (s *Store) SetWindow(w model.MaintenanceWindow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window = w
+}
+
 // Objects returns everything that is in the cluster, lists sorted by key, for assertions. Budgets and attachments do not
 // name their pods: that is the mirror's work.
 func (s *Store) Objects() model.World {

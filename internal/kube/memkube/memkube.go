@@ -44,6 +44,7 @@ type Store struct {
 	tokens    map[string][]token // by claim UID, in the order in which they were made
 	made      map[string]token   // what the process that uses this store remembers; Forget empties it
 	cluster   model.Cluster
+	window    model.MaintenanceWindow
 	said      []Said
 
 	followers map[*follower]bool
@@ -370,5 +371,12 @@ func (s *Store) Forget() {
 func (s *Store) Cluster(ctx context.Context) (model.Cluster, error) {
 	var out model.Cluster
 	err := s.do(ctx, OpCluster, func() error { out = s.cluster; return nil })
+	return out, err
+}
+
+// MaintenanceWindow implements kube.Store.
+func (s *Store) MaintenanceWindow(ctx context.Context) (model.MaintenanceWindow, error) {
+	var out model.MaintenanceWindow
+	err := s.do(ctx, OpWindow, func() error { out = s.window; return nil })
 	return out, err
 }

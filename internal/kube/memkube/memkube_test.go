@@ -65,6 +65,8 @@ func (e exam) Another(*testing.T) kube.Store {
 
 func (e exam) Put(_ *testing.T, o model.Object) { e.s.Put(o) }
 
+func (e exam) SetWindow(_ *testing.T, w model.MaintenanceWindow) { e.s.SetWindow(w) }
+
 func (e exam) Remove(_ *testing.T, o model.Object) { e.s.Remove(o) }
 
 func TestTheTwinSitsTheExam(t *testing.T) {

@@ -321,6 +321,21 @@ func cluster(t *testing.T, w World) {
 	}
 }
 
+func maintenanceWindow(t *testing.T, w World) {
+	none, err := w.Store().MaintenanceWindow(t.Context())
+	must(t, err)
+	if none != (model.MaintenanceWindow{}) {
+		t.Errorf("nothing is announced, and the answer is %v", none)
+	}
+	want := model.MaintenanceWindow{Opens: present(), Closes: present().Add(4 * time.Hour)}
+	w.SetWindow(t, want)
+	got, err := w.Store().MaintenanceWindow(t.Context())
+	must(t, err)
+	if got != want {
+		t.Errorf("announced %v, read %v", want, got)
+	}
+}
+
 func announce(t *testing.T, w World) {
 	b := newBench(t, w)
 	c := b.claim(t, "c")

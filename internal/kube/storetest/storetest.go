@@ -49,6 +49,8 @@ type World interface {
 	Put(t *testing.T, o model.Object)
 	// Remove takes one of these away; nothing may use it any more.
 	Remove(t *testing.T, o model.Object)
+	// SetWindow announces a maintenance window as AKS does, in place of any before.
+	SetWindow(t *testing.T, w model.MaintenanceWindow)
 }
 
 // Patience bounds how long the exam waits for a change to be told. Nothing waits that long unless it fails; a real
@@ -91,6 +93,7 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"following again tells everything and what vanished", followAgain},
 		{"two may follow at once", followTwice},
 		{"the cluster says how to join", cluster},
+		{"a maintenance window is read when one is announced", maintenanceWindow},
 		{"announcing neither fails nor blocks", announce},
 		{"a node goes with the claim that owns it", ownedNode}, // last: a real collector needs time to learn of claims
 	} {
