@@ -459,8 +459,25 @@ func (c *Controller) launchFailed(ctx context.Context, claim model.Claim, cause 
 		return ignore(c.Store.DeleteClaim(ctx, claim.Name), kube.NotFound)
 	}
 	cause = fmt.Errorf("launch %s: %w", claim.Name, cause)
-	c.Log.Error(cause, "could not launch, will be tried again", "NodeClaim", claim.Name)
+	if cloud.CodeOf(cause) != cloud.Throttled || c.throttledAnew() {
+		c.Log.Error(cause, "could not launch, will be tried again", "NodeClaim", claim.Name)
+	}
 	return &later{after: retryAfter(cause), err: cause}
+}
+
+// throttledEvery is how often the log says that the cloud asks to wait with launches. It asks so of hundreds at a time, and each NodeClaim has a condition
+// that says it.
+const throttledEvery = time.Minute
+
+func (c *Controller) throttledAnew() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.Now()
+	anew := now.Sub(c.throttled) >= throttledEvery
+	if anew {
+		c.throttled = now
+	}
+	return anew
 }
 
 func (c *Controller) terminate(ctx context.Context, v lifecycle.View) error {

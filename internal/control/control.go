@@ -160,6 +160,7 @@ type Controller struct {
 	joins     joins     // has a lock of its own
 	barren    barren    // only the loop of pools uses it
 	lookAfter time.Time // no machine is looked at before
+	throttled time.Time // when the log last said that the cloud asks to wait with launches
 }
 
 // New makes a controller. It starts nothing.
