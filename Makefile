@@ -129,6 +129,10 @@ docs: ## the site of the manual, bin/docs (needs mkdocs and mkdocs-material, as 
 	@mkdocs build --quiet --strict --clean
 	@echo 'open $(BIN)/docs/index.html'
 
+.PHONY: docs-record
+docs-record: build ## record the lab's live view for the manual anew: docs/drawings/lab.cast and lab.svg (needs tmux)
+	@go run ./plane/cmd/docs-record --lab $(BIN)/karpenter-lab --into docs/drawings/lab
+
 .PHONY: generate
 generate: ## write CRDs, deep copies, charts' copies and the manual's reference anew
 	go generate ./...

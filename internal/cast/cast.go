@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Recording is a session. Frames and presses are in the order of their time.
+// Recording is a session, of letters that take one column each. Frames and presses are in the order of their time.
 type Recording struct {
 	Width, Height int // columns and lines
 	Title         string

@@ -107,9 +107,11 @@ func TestTheDrawingShowsEachLineInItsTime(t *testing.T) {
 		`values="visible;hidden" keyTimes="0;0.5714" calcMode="discrete" dur="7s"`,
 		`values="hidden;visible;hidden" keyTimes="0;0.2143;0.5714" calcMode="discrete"`,
 		`values="hidden;visible" keyTimes="0;0.5714"`,
+		`<text y="26" xml:space="preserve"><animate`,                     // of the fullest frame
+		`<text y="62" xml:space="preserve" visibility="hidden"><animate`, // of another
 		`<tspan x="12" textLength="58.8" fill="#ffaf00">! &lt;one&gt;</tspan>`,
 		`textLength="33.6" fill="#5fafff" font-weight="bold">&gt; n1</tspan>`,
-		`textLength="42" font-weight="bold">nodes</tspan><tspan x="54" textLength`,
+		`textLength="42" font-weight="bold">nodes</tspan><tspan x="62.4" textLength`,
 	} {
 		if !bytes.Contains(svg, []byte(want)) {
 			t.Errorf("nothing of %s in\n%s", want, svg)

@@ -30,12 +30,14 @@ const paper, ink, pale = "#1c1f26", "#d7dae0", "#8a919e"
 const faces = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
 // SVG draws the session as one picture that moves and begins again at its end. It loads nothing, and each line that changes is an
-// element with the time in which it is seen: its size grows with what changes.
+// element with the time in which it is seen: its size grows with what changes. Where nothing moves, on paper for instance, the
+// fullest of the frames is seen.
 func (r Recording) SVG() []byte {
 	end := rest
 	if n := len(r.Frames); n > 0 {
 		end += r.Frames[n-1].At
 	}
+	still := r.fullest()
 	var b strings.Builder
 	wide, high := margin*2+column*float64(r.Width), margin*2+row*float64(r.Height+1)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" `,
@@ -54,8 +56,8 @@ func (r Recording) SVG() []byte {
 				until = r.Frames[to].At
 			}
 			if text := line(r.Frames[from].line(i)); text != "" {
-				fmt.Fprintf(&b, `<text y="%s" xml:space="preserve">%s%s</text>`+"\n", base(i),
-					seen(r.Frames[from].At, until, end), text)
+				fmt.Fprintf(&b, `<text y="%s" xml:space="preserve"%s%s</text>`+"\n", base(i),
+					seen(r.Frames[from].At, until, end, still), text)
 			}
 			from = to
 		}
@@ -65,9 +67,9 @@ func (r Recording) SVG() []byte {
 		if i+1 < len(r.Presses) {
 			until = min(until, r.Presses[i+1].At)
 		}
-		fmt.Fprintf(&b, `<text y="%s" x="%s" fill="%s">%skey pressed: %s</text>`+"\n",
-			base(r.Height), number(margin), palette[214], seen(p.At, min(until, end), end),
-			escaped(p.Key))
+		fmt.Fprintf(&b, `<text y="%s" x="%s" fill="%s"%skey pressed: %s</text>`+"\n",
+			base(r.Height), number(margin), palette[214],
+			seen(p.At, min(until, end), end, still), escaped(p.Key))
 	}
 	b.WriteString("</svg>\n")
 	return []byte(b.String())
@@ -76,10 +78,29 @@ func (r Recording) SVG() []byte {
 // base is where the letters of a line stand.
 func base(i int) string { return number(margin + row*float64(i) + letter) }
 
-// seen shows an element from one moment to another, again and again.
-func seen(from, until, end time.Duration) string {
+// fullest is the moment at which most is seen; the last of them.
+func (r Recording) fullest() (at time.Duration) {
+	most := 0
+	for _, f := range r.Frames {
+		n := 0
+		for _, l := range f.Lines {
+			n += min(1, len(strings.TrimSpace(l)))
+		}
+		if n >= most {
+			most, at = n, f.At
+		}
+	}
+	return at
+}
+
+// seen ends the tag of an element that is seen from one moment to another, again and again; without motion, if it is seen at still.
+func seen(from, until, end, still time.Duration) string {
 	if from <= 0 && until >= end {
-		return ""
+		return ">"
+	}
+	tag := ">"
+	if still < from || still >= until {
+		tag = ` visibility="hidden">`
 	}
 	share := func(d time.Duration) string { return number(float64(d) / float64(end)) }
 	values, times := "hidden;visible;hidden", "0;"+share(from)+";"+share(until)
@@ -89,7 +110,7 @@ func seen(from, until, end time.Duration) string {
 	case until >= end:
 		values, times = "hidden;visible", "0;"+share(from)
 	}
-	return fmt.Sprintf(`<animate attributeName="visibility" values="%s" keyTimes="%s" `+
+	return tag + fmt.Sprintf(`<animate attributeName="visibility" values="%s" keyTimes="%s" `+
 		`calcMode="discrete" dur="%ss" repeatCount="indefinite"/>`, values, times,
 		number(end.Seconds()))
 }
@@ -178,10 +199,14 @@ func (l look) after(codes string) look {
 
 // span draws text of one look from a column on.
 func (l look) span(text string, at int) string {
-	wide := len([]rune(text))
-	if strings.TrimSpace(text) == "" && !l.reverse {
-		return ""
+	if !l.reverse { // blanks show nothing
+		short := strings.TrimLeft(text, " ")
+		at += len(text) - len(short)
+		if text = strings.TrimRight(short, " "); text == "" {
+			return ""
+		}
 	}
+	wide := len([]rune(text))
 	fill := ""
 	switch {
 	case l.reverse:
