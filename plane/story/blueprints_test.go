@@ -55,7 +55,9 @@ func blueprints() map[string]blueprint {
 					}
 				}
 				return ""
-			})},
+			}), then: func(l *lab) {
+			l.says(0, "\nafter  ", "migrate", "-f", "../../examples/migrate/aks.json", "--live", "-o", "text")
+		}},
 		"gpu-inference": {pods: map[string]int{"inference": 2}, holds: all(onDemand, nodesAre("karpenter.azure.com/sku-gpu-manufacturer", "nvidia"),
 			nodesHave("nvidia.com/gpu=present:NoSchedule"))},
 		"headroom": {holds: all(onDemand, (*lab).roomIsKept), then: (*lab).burstStartsAtOnce},
