@@ -90,6 +90,45 @@ func (c *Cloud) order(id, typ string, v Volume, doc object) (string, error) {
 	return id, nil
 }
 
+// mostGiB is the most that a managed disk of the usual kinds holds (documentation "Azure managed disk types"); the two
+// newest kinds hold twice as much.
+const mostGiB = 32_767
+
+// GrowDisk makes a data disk larger, attached or not ("Expand virtual hard disks", expand without downtime). Never smaller:
+// a disk that is that large already is as it should be.
+func (c *Cloud) GrowDisk(id string, gib int64) error {
+	return c.grow(id, "diskSizeGB", gib)
+}
+
+// GrowShare raises the quota of a file share.
+func (c *Cloud) GrowShare(account, name string, gib int64) error {
+	return c.grow(c.shareID(account, name), "shareQuota", gib)
+}
+
+func (c *Cloud) grow(id, field string, gib int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.res[strings.ToLower(id)]
+	if r == nil || r.volume == nil {
+		return fmt.Errorf("grow %s: there is no such volume", id)
+	}
+	most := int64(mostGiB)
+	if r.volume.SKU == "PremiumV2_LRS" || r.volume.SKU == "UltraSSD_LRS" {
+		most = 2*mostGiB + 2
+	}
+	if r.typ == typeDisk && gib > most {
+		return fmt.Errorf("%w: disk %s: %d GiB is more than the %d that a disk of kind %s holds", ErrUnfit, r.name, gib, most, r.volume.SKU)
+	}
+	if gib <= r.volume.GiB {
+		return nil
+	}
+	grown := *r.volume
+	grown.GiB = gib
+	r.volume = &grown
+	ensure(r.doc, "properties")[field] = int(gib)
+	return nil
+}
+
 // DropDisk deletes a data disk; one that is not there is fine, one that is attached is refused as by Disks - Delete.
 func (c *Cloud) DropDisk(id string) error { return c.drop(id) }
 

@@ -30,6 +30,32 @@ func (w *world) kept() string {
 	return strings.Join(out, "; ")
 }
 
+// Volumes grow, attached or not, up to what Azure has, and never shrink.
+func TestVolumesGrow(t *testing.T) {
+	w := newWorld(t, nil)
+	w.mustPut("one", w.body("one", "Standard_D2s_v5"))
+	disk, err := w.cloud.MakeDisk(arm.Volume{Name: "d", Zone: "1", SKU: "StandardSSD_LRS", GiB: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := w.cloud.MakeShare(arm.Volume{Name: "s", SKU: "Standard_LRS", GiB: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{w.cloud.AttachDisk(disk, "one"), w.cloud.GrowDisk(disk, 8), w.cloud.GrowDisk(disk, 6), w.cloud.GrowShare(account, "s", 9)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, want := range []string{"d StandardSSD_LRS 8Gi", "s Standard_LRS 9Gi"} {
+		if got := w.kept(); !strings.Contains(got, want) {
+			t.Errorf("no %s: %s", want, got)
+		}
+	}
+	says(t, w.cloud.GrowDisk(disk, 40_000), "is more than the 32767")
+	says(t, w.cloud.GrowDisk(disk+"x", 9), "there is no such volume")
+}
+
 func TestDataDisks(t *testing.T) {
 	w := newWorld(t, nil)
 	w.mustPut("one", w.body("one", "Standard_D2s_v5"))

@@ -9,10 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // store asks for volumes without nodes: shares are made at once, disks of AKS' own classes wait for a pod, and a disk of a class
-// that does not wait has nowhere to go. Disks on machines are in package story.
+// that does not wait has nowhere to go. Shares grow at once. Disks on machines are in package story.
 func store(t *testing.T, l *Lab) {
 	claims := l.ident.api.CoreV1().PersistentVolumeClaims("default")
 	immediate := storagev1.VolumeBindingImmediate
@@ -59,6 +60,15 @@ func store(t *testing.T, l *Lab) {
 	if got := held(); got != "Standard_LRS 5Gi" {
 		t.Errorf("Azure holds %q", got)
 	}
+	more := []byte(`{"spec":{"resources":{"requests":{"storage":"9Gi"}}}}`)
+	if _, err = claims.Patch(t.Context(), "share", types.MergePatchType, more, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a share that has grown", func() bool {
+		c, err := claims.Get(t.Context(), "share", metav1.GetOptions{})
+		size := c.Status.Capacity[corev1.ResourceStorage]
+		return err == nil && size.String() == "9Gi" && len(c.Status.Conditions) == 0 && held() == "Standard_LRS 9Gi"
+	})
 	for _, name := range []string{"share", "disk", "nowhere"} {
 		if err := claims.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)

@@ -3,7 +3,7 @@
 // It plays, beside a control plane, what AKS runs of the two storage drivers' controllers:
 // external-provisioner with its own library, in front of the simulated Azure. kube-scheduler picks
 // the node, kube-controller-manager binds, protects and releases, as everywhere. Attaching is
-// lab/kubelet's. Nothing is mounted, and volumes do not grow.
+// lab/kubelet's. Nothing is mounted. Volumes grow as external-resizer and a kubelet have them grow.
 package volumes
 
 import (
@@ -35,6 +35,8 @@ type Azure interface {
 	DropDisk(id string) error
 	MakeShare(arm.Volume) (account string, err error)
 	DropShare(account, name string) error
+	GrowDisk(id string, gib int64) error
+	GrowShare(account, name string, gib int64) error
 }
 
 // Config says for whom volumes are made. Every field must be given.
@@ -51,7 +53,7 @@ type Config struct {
 // threads is how many claims of one driver are worked on at once, and how many volumes are deleted.
 const threads = 4
 
-// Run provisions and deletes until ctx ends, and returns when no work is left in flight.
+// Run provisions, grows and deletes until ctx ends, and returns when no work is left in flight.
 func Run(ctx context.Context, c Config) {
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(c.Log))
 	var working, running sync.WaitGroup
@@ -68,6 +70,7 @@ func Run(ctx context.Context, c Config) {
 		pc.ControllerWaitGroup(&working)
 		running.Go(func() { pc.Run(ctx) })
 	}
+	running.Go(func() { newGrower(c).run(ctx) })
 	running.Wait()
 	working.Wait()
 }
