@@ -18,18 +18,23 @@ help: ## list the targets
 PACKAGES = go list -deps -f '{{if and (ne .Name "main") (not .Standard)}}{{.ImportPath}}{{end}}' ./cmd/karpenter ./plane/cmd/karpenter-lab ./release/cmd/karpenter-release
 COUNT = awk -v all="$$(wc -l < $(BIN)/packages)" '/^[^ :]+$$/ { if (++n % 100 == 0) printf "  %d of at most %d packages are compiled\n", n, all; fflush(); next } { print }'
 
+# Says in a sentence what people can mend when a build fails: a full disk, no memory.
+WHY = awk '{ print; fflush() } /no space left on device/ { full = 1 } /signal: killed|cannot allocate memory/ { small = 1 } \
+	END { if (full) print "The disk is full: make room (go clean -cache empties the build cache, which comes back), or set GOCACHE and GOTMPDIR to another one."; \
+	if (small) print "There was no memory left for the compiler or the linker: end other programs, or build one package at a time with GOFLAGS=\"$(GOFLAGS) -p=1\"." }'
+
 .PHONY: compile
 compile:
 	@mkdir -p $(BIN)
 	@echo "compiling (the first time takes several minutes: a whole Kubernetes control plane is in it)" >&2
 	@$(PACKAGES) > $(BIN)/packages
-	@began=$$SECONDS; xargs go build -v < $(BIN)/packages 2>&1 | $(COUNT) >&2; took=$$((SECONDS - began)); \
+	@began=$$SECONDS; xargs go build -v < $(BIN)/packages 2>&1 | $(COUNT) | $(WHY) >&2; took=$$((SECONDS - began)); \
 		if [ $$took -ge 10 ]; then echo "compiled in $$((took / 60)) min $$((took % 60)) s; the next time it takes seconds" >&2; fi
 
 .PHONY: build
 build: compile ## build bin/karpenter and bin/karpenter-lab
-	@go build -ldflags '$(LDFLAGS)' -o $(BIN)/karpenter ./cmd/karpenter
-	@go build -o $(BIN)/karpenter-lab ./plane/cmd/karpenter-lab
+	@go build -ldflags '$(LDFLAGS)' -o $(BIN)/karpenter ./cmd/karpenter 2>&1 | $(WHY) >&2
+	@go build -o $(BIN)/karpenter-lab ./plane/cmd/karpenter-lab 2>&1 | $(WHY) >&2
 
 # What is shipped: release/ makes it. make image PLATFORMS=host is quick; make image KEY=key.pem signs; make image
 # REPOSITORY=registry.example/karpenter PUSH=1 pushes; FIPS=1 builds with Go's FIPS 140-3 module.

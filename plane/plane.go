@@ -87,8 +87,7 @@ func Start(ctx context.Context, cfg Config) (*Plane, error) {
 	select {
 	case r := <-said:
 		if r.Error != "" {
-			p.Kill()
-			return nil, fmt.Errorf("start plane: %s\n%s", r.Error, tail(cfg.Log))
+			return nil, p.failed(r.Error)
 		}
 		p.endpoint = r.Endpoint
 		return p, nil
@@ -96,6 +95,21 @@ func Start(ctx context.Context, cfg Config) (*Plane, error) {
 		p.Kill()
 		return nil, fmt.Errorf("start plane: not ready in time: %w\n%s", ctx.Err(), tail(cfg.Log))
 	}
+}
+
+// failed is the error of a start that the child reported, or died in.
+func (p *Plane) failed(said string) error {
+	select { // how it ended is worth waiting for; one that hangs is killed, which says nothing
+	case <-p.child.Done():
+	case <-time.After(childStopLimit):
+	}
+	end := p.Ended()
+	p.Kill()
+	end.Said = said + "\n" + end.Said
+	if why := end.Sentence(); why != "" {
+		said = why + "\n" + said
+	}
+	return fmt.Errorf("start plane: %s\n%s", said, tail(p.cfg.Log))
 }
 
 func (c Config) complete() (Config, error) {

@@ -6,11 +6,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/plane"
 	"github.com/karpenter-aks/karpenter/plane/leash"
 )
 
@@ -73,6 +75,10 @@ func (k *keeper) run(ctx context.Context) {
 			wait = restartFirst
 		}
 		what := fmt.Sprintf("the controller ended unexpectedly (%v)", err)
+		dir := filepath.Dir(k.log)
+		if why := (plane.End{Err: err, Dir: dir, Free: plane.FreeBytes(dir)}).Sentence(); why != "" {
+			what += ": " + why
+		}
 		k.mu.Lock()
 		k.ended = what
 		k.mu.Unlock()

@@ -371,6 +371,15 @@ func (l *Lab) Program() string { return l.program }
 // Done is closed when the control plane is gone, which without Down means that it crashed.
 func (l *Lab) Done() <-chan struct{} { return l.plane.Done() }
 
+// Died is the error of a control plane that is gone although nobody ended it.
+func (l *Lab) Died() error {
+	text := "the control plane died"
+	if why := l.plane.Ended().Sentence(); why != "" {
+		text += ": " + why
+	}
+	return fmt.Errorf("%s; its last words, in %s:\n%s", text, l.state.PlaneLog, LastLines(l.state.PlaneLog))
+}
+
 // Down ends everything, in the reverse order of Up, and returns when no process is left. Logs and etcd's data stay.
 func (l *Lab) Down() {
 	for i := len(l.undo) - 1; i >= 0; i-- {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 
+	"github.com/karpenter-aks/karpenter/plane"
 	"github.com/karpenter-aks/karpenter/plane/assemble"
 )
 
@@ -150,6 +152,9 @@ func up(cmd *cobra.Command, o assemble.Options, plain bool) error {
 		return nil // told to stop while starting: that is what was asked
 	}
 	if err != nil {
+		if why := (plane.End{Err: err, Dir: o.Dir, Free: plane.FreeBytes(o.Dir)}).Sentence(); why != "" && !strings.Contains(err.Error(), why) {
+			err = fmt.Errorf("%s\n%w", why, err)
+		}
 		return err
 	}
 	if watchLab(ctx, cmd, lab, said, plain) {
@@ -163,7 +168,7 @@ func up(cmd *cobra.Command, o assemble.Options, plain bool) error {
 	}
 	select {
 	case <-lab.Done():
-		err = fmt.Errorf("the control plane died; its last words, in %s:\n%s", lab.State().PlaneLog, assemble.LastLines(lab.State().PlaneLog))
+		err = lab.Died()
 	default:
 	}
 	stop() // a second signal ends us at once; the kernel then ends our children
