@@ -1,6 +1,7 @@
 package volumes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
 
@@ -143,4 +145,25 @@ func TestWhatDoesNotGrow(t *testing.T) {
 	if e != "Warning VolumeResizeFailed pv does not grow to 8Gi: too large" {
 		t.Errorf("the event is %q", e)
 	}
+}
+
+// Claims are followed as they change, and all ends with the context.
+func TestClaimsAreFollowed(t *testing.T) {
+	g, _, claim := plot(t, fileDriver, "MC#account#share###default", "4Gi")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); g.run(ctx) }()
+	more := []byte(`{"spec":{"resources":{"requests":{"storage":"7Gi"}}}}`)
+	claims := g.API.CoreV1().PersistentVolumeClaims("default")
+	_, err := claims.Patch(ctx, "data", types.MergePatchType, more, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); says(claim()) != "7Gi[]"; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the claim says %s", says(claim()))
+		}
+	}
+	stop()
+	<-ended
 }
