@@ -197,6 +197,7 @@ func New(p Parts) (*Controller, error) {
 		}
 		t.count = p.Observe.Steps(name, t.limit, t.load)
 	}
+	c.claims.failed = func(claim string, held time.Duration) { time.AfterFunc(held, func() { p.World.Remind(claim) }) }
 	return c, nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/world"
 )
 
-// A loop's pass is called when the mirror changed, when a step it started ended, or when the time it asked for has passed.
+// A loop's pass is called when the mirror changed, when the time it asked for has passed, or when a step for a claim failed and may be tried again.
 type loop struct {
 	name string
 	// pass looks at the world once and starts what is due. It returns when it wants to be called again at the
@@ -164,6 +164,8 @@ type tasks struct {
 	crashed func(loop, about string, err error)
 	// count is told of steps that begin and end; nil = nobody.
 	count *observe.Steps
+	// failed is told for how long a step that failed is held back; nil = nobody. A step that changed nothing wakes no loop.
+	failed func(key string, held time.Duration)
 
 	// mu guards the fields below.
 	mu   sync.Mutex
@@ -245,7 +247,10 @@ func (t *tasks) step(ctx context.Context, key, name string, fn func(context.Cont
 		if t.crashed != nil {
 			t.crashed(t.name, key, err)
 		}
-		t.finish(k, name, now, err)
+		held := t.finish(k, name, now, err)
+		if err != nil && t.failed != nil {
+			t.failed(key, held)
+		}
 	}()
 	return 0
 }
@@ -289,8 +294,8 @@ func (t *tasks) trip(name string, err error) time.Duration {
 	return d
 }
 
-// finish notes how a step ended that began at a time.
-func (t *tasks) finish(k *task, name string, began time.Time, err error) {
+// finish notes how a step ended that began at a time, and returns for how long the next one is held back.
+func (t *tasks) finish(k *task, name string, began time.Time, err error) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.busy--
@@ -310,6 +315,7 @@ func (t *tasks) finish(k *task, name string, began time.Time, err error) {
 	default:
 		k.held = t.now().Add(k.wait.next())
 	}
+	return k.held.Sub(t.now())
 }
 
 // prune forgets keys long unused. mu is held.

@@ -82,6 +82,20 @@ func TestAnInterruptedMachineIsLeftInTime(t *testing.T) {
 	})
 }
 
+// Nothing else happens that would have the controller look again.
+func TestANoticeIsHeededAlthoughAnswersAreLost(t *testing.T) {
+	Run(t, Config{}, func(s *Sim) {
+		s.Store.Put(spotPool(), class(), daemon())
+		s.Scale("web", 1, oneCore())
+		s.Until("it runs", 2*time.Minute, s.runs("web", 1))
+		s.Pass(5 * time.Minute)
+		old := s.Store.Objects().Nodes[0]
+		s.Store.LoseAnswer(memkube.OpPatchClaim, 3)
+		s.evict(old, 2*time.Minute)
+		s.Until("its claim leaves", 10*time.Second, func() bool { return s.claimOf(old.Name).Deleting() })
+	})
+}
+
 // The offering is at risk, and yet the only one.
 func TestWhatIsAtRiskIsBoughtWhereNothingElseWouldDo(t *testing.T) {
 	Run(t, Config{}, func(s *Sim) {

@@ -133,6 +133,13 @@ func (w *World) Subscribe(want About) *Watch {
 	return x
 }
 
+// Remind tells subscribers to look at a claim again although nothing changed: what was done for it failed. The picture stays as it is.
+func (w *World) Remind(claim string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tell(Quiet, nil, []string{claim})
+}
+
 // changed marks the last picture as old and wakes the subscribers. Callers hold mu.
 func (w *World) changed(what About) {
 	w.fresh = false
