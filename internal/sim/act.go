@@ -50,6 +50,8 @@ func verbs() map[string]verb {
 		"switch-off":   {do: func(p *player, a Act) { p.onMachine(a, func(id string) { p.s.Cloud.SwitchOff(id) }) }, upsets: true},
 		"mute":         {do: func(p *player, a Act) { p.s.mute(number(a.word(0))) }, upsets: true},
 		"sick":         {do: (*player).sick, upsets: true},
+		"ill":          {do: (*player).ill, upsets: true},
+		"notice":       {do: (*player).notice, upsets: true},
 		// What the API server does.
 		"api-down":    {do: (*player).apiDown, upsets: true},
 		"cut-watch":   {do: func(p *player, _ Act) { p.s.Store.CutWatch() }},
@@ -165,6 +167,10 @@ func (p *player) pool(a Act) {
 	}
 	if v := a.value("nodes"); v != "" {
 		x.Limits = map[string]int64{model.ResourceNodes: int64(number(v))}
+	}
+	if v := a.value("replicas"); v != "" {
+		n := int64(number(v))
+		x.Replicas, x.Limits = &n, nil
 	}
 	if v := a.value("expire"); v != "" {
 		d := span(v)

@@ -25,6 +25,7 @@ func Draw(seed uint64) Story {
 		d.later()
 		d.act()
 	}
+	d.more(seed)
 	return d.st
 }
 

@@ -45,6 +45,8 @@ type judge struct {
 	fetched  map[string]move      // claims, by UID, that were made when no pod waited: they replace something
 	lines    map[model.PodKey]*lineage
 	waits    map[model.PodKey]time.Time
+	ailing   map[string]time.Time // nodes that do not work, since when nothing else keeps them from being replaced
+	failing  map[string]bool      // nodes that did not work once, or whose machine was announced to go: their pods may be deleted by force
 	stats    stats
 }
 
@@ -81,7 +83,7 @@ type lineage struct {
 
 func newJudge(s *Sim) *judge {
 	return &judge{s: s, last: map[string]time.Time{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]bool{},
-		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}}
+		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}, ailing: map[string]time.Time{}, failing: map[string]bool{}}
 }
 
 func (a *stats) add(b stats) {
@@ -118,6 +120,9 @@ func (j *judge) look(o model.World) {
 	j.halfway(o)
 	j.homeless(o)
 	j.untold(o)
+	j.fails(o)
+	j.noticed(o)
+	j.healed(o)
 }
 
 // limits looks whether pools stay within their limits. What was bought before a person lowered them stays.
@@ -247,6 +252,13 @@ func (j *judge) deletes(name string) {
 	n, ok := nodeNamed(o, c.NodeName)
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.fails(o)
+	if ok {
+		j.hasty(o, c, n)
+	}
+	if ok && j.keeping(o, c, n) {
+		j.fewer(o, c)
+	}
 	if !ok || !j.chosen(o, c, n) {
 		return
 	}
@@ -298,18 +310,22 @@ func (j *judge) price(o model.World) model.Price {
 	return sum
 }
 
-// chosen reports whether it is our own choice that a claim leaves: nothing is wrong with it. mu is held.
+// chosen reports whether it is our own choice that a claim leaves: nothing is wrong with it, and nobody says how many there should be. mu is held.
 func (j *judge) chosen(o model.World, c model.Claim, n model.Node) bool {
+	return j.keeping(o, c, n) && !fixed(o, c.Pool)
+}
+
+// keeping reports whether nothing asks for the claim to leave. mu is held.
+func (j *judge) keeping(o model.World, c model.Claim, n model.Node) bool {
 	if c.Deleting() || n.Deleting() || !c.Is(model.Initialized) || n.Ready != model.True {
 		return false
 	}
 	if c.ExpireAfter != nil && !c.Created.Add(*c.ExpireAfter).After(j.s.now()) {
 		return false
 	}
-	owned := slices.ContainsFunc(o.Pools, func(p model.Pool) bool {
-		return p.Name == c.Pool && !p.Deleting && (c.PoolUID == "" || c.PoolUID == p.UID)
-	})
-	return owned && slices.ContainsFunc(j.s.Cloud.Machines(), func(m model.Instance) bool { return m.ID == c.ProviderID && m.State == model.Running })
+	_, goes := doomed(n)
+	_, _, ill := ails(n)
+	return !goes && !ill && j.owned(o, c) && j.running(c)
 }
 
 // unasked looks whether somebody asks that the node stays. mu is held.
@@ -407,7 +423,8 @@ func (j *judge) evicts(r kube.Removal) {
 		j.s.note("evictions: pod %s is evicted from node %s, which does not leave", p.Key(), n.Name)
 	}
 	if r.Force {
-		if c, ok := claimOf(o, n); ok && c.TerminationGracePeriod == nil {
+		_, due := j.failing[n.Name]
+		if c, ok := claimOf(o, n); ok && c.TerminationGracePeriod == nil && !due {
 			j.s.note("evictions: pod %s is deleted by force, and its node has no termination grace period", p.Key())
 		}
 	}

@@ -45,6 +45,19 @@ func TestTheJudgeSeesWhatIsWrong(t *testing.T) {
 		"evictions": func(s *Sim, h hands) error { return h.l.Terminate(t.Context(), h.nodes[0].ProviderID) },
 		"waiting":   func(s *Sim, h hands) error { s.Scale("web", 4, s.replicas["web"].pod); return nil },
 		"reasons":   func(s *Sim, h hands) error { s.Scale("web", 4, s.replicas["web"].pod); s.off = false; return nil },
+		"notice": func(s *Sim, h hands) error {
+			(&player{s: s}).tell(h.nodes[0].Name, model.Condition{Type: model.VMEventScheduled, Status: model.True, Reason: "RedeployScheduled"})
+			return nil
+		},
+		"repair": func(s *Sim, h hands) error { s.Store.SetNodeReady(h.nodes[0].Name, model.Unknown); return nil },
+		"static": func(s *Sim, h hands) error {
+			p := s.Store.Objects().Pools[0]
+			n := int64(len(h.nodes))
+			p.Replicas = &n
+			s.Store.Put(p)
+			s.Pass(time.Minute)
+			return h.w.DeleteClaim(t.Context(), h.claim(h.nodes[0]).Name)
+		},
 		"leaks": func(s *Sim, h hands) error {
 			t, _ := memcloud.SmallCatalog("westus3").Type("Standard_D2s_v5")
 			_, err := s.Cloud.Launch(s.t.Context(), cloud.Order{Claim: "x", ClaimUID: "x", Type: t, Offering: t.Offerings[0]})

@@ -59,7 +59,7 @@ func playWith(t *testing.T, st Story) ([]string, stats) {
 // third try pods in any order, and most heed nominations.
 func storyConfig(st Story) Config {
 	return Config{Tick: time.Second, Warm: 2 * time.Second, Rand: rand.New(rand.NewPCG(st.Seed, 0x73746f7279)), JoinSpread: 4 * time.Second,
-		Queue: st.Seed%2 == 0, Shuffle: st.Seed%3 == 1, Settings: control.Settings{Nominate: st.Seed%4 != 3, SpotToSpot: st.Seed%3 == 0}}
+		Queue: st.Seed%2 == 0, Shuffle: st.Seed%3 == 1, Settings: control.Settings{Nominate: st.Seed%4 != 3, SpotToSpot: st.Seed%3 == 0, StaticCapacity: true, NodeRepair: true}}
 }
 
 // rest waits until nothing is written for long enough.
@@ -105,6 +105,7 @@ func (s *Sim) last(base int) {
 		}
 	}
 	s.homed(o)
+	s.counted(o)
 	s.kept(o)
 	if n := runtime.NumGoroutine() - base; n > mostGoroutines {
 		s.note("bounds: %d goroutines more at rest than at the beginning", n)
@@ -190,7 +191,7 @@ func (s *Sim) kept(o model.World) {
 	for _, n := range o.Nodes {
 		i := slices.IndexFunc(o.Pools, func(p model.Pool) bool { return p.Name == n.Labels[model.LabelPool] })
 		c, ok := claimOf(o, n)
-		if i < 0 || !ok || n.Deleting() || c.Deleting() || o.Pools[i].ConsolidateAfter == nil {
+		if i < 0 || !ok || n.Deleting() || c.Deleting() || o.Pools[i].ConsolidateAfter == nil || o.Pools[i].Replicas != nil {
 			continue
 		}
 		empty := !slices.ContainsFunc(o.Pods, func(p model.Pod) bool { return p.Node == n.Name && tenant(p) })
