@@ -17,6 +17,8 @@ import (
 // How large these worlds are. They are made larger by hand: docs/performance.md says what came of it.
 var (
 	halvedSize = flag.Int("halved", 30, "how many machines of 4 cores would hold the pods of the cluster of which half leave, about")
+	anySize    = flag.Bool("any-size", false, "that cluster has machines of all sizes, and so few and large ones")
+	patience   = flag.Duration("patience", 12*time.Hour, "after how long upstream's side of it is given up; that it took so long at least is told then")
 	daysSize   = flag.Int("days-nodes", 6, "how large the cluster of days and nights is")
 	days       = flag.Int("days", 1, "how many days and nights there are")
 )
@@ -72,29 +74,35 @@ type rest struct {
 
 // halved has half of the pods of a cluster leave, and waits until nothing more is saved.
 func halved(t *testing.T, ours bool) (out rest) {
-	played(t, ours, small, func(s *sim.Sim, r *rival) {
+	sizes := small
+	if *anySize {
+		sizes = nil
+	}
+	played(t, ours, sizes, func(s *sim.Sim, r *rival) {
 		names := s.Mixed(*halvedSize)
 		s.Until("all run", time.Hour, s.AllRun)
 		s.StillSince(10*time.Minute, 3*time.Hour)
 		nodes, before, bought := len(s.Picture().Nodes), s.Price(), s.Cloud.Accepted()
 		s.Halve(names)
-		began := time.Now()
-		out.took = s.StillSince(10*time.Minute, 12*time.Hour).Sub(began)
+		began, decided := time.Now(), r.decided()
+		out.took = s.StillSince(10*time.Minute, *patience).Sub(began)
 		out.price = s.Price()
-		t.Logf("ours=%v: %d nodes for %s; half of the pods left, and %v later %d nodes for %s, %.1f %% above the bound; %d machines were bought",
-			ours, nodes, before, out.took, len(s.Picture().Nodes), s.Price(), 100*over(s), s.Cloud.Accepted()-bought)
+		t.Logf("ours=%v: %d nodes for %s; half of the pods left, and %v later %d nodes for %s, %.1f %% above the bound; %d machines were bought, upstream decided %d commands",
+			ours, nodes, before, out.took, len(s.Picture().Nodes), s.Price(), 100*over(s), s.Cloud.Accepted()-bought, r.decided()-decided)
 	})
 	return out
 }
 
-// A cluster of which half of the pods left is at rest sooner than under upstream's limits, and no dearer. How much sooner grows with the cluster: ours lets go
-// at once what budgets allow, upstream decides one command every 15 seconds.
+// A cluster of which half of the pods left is at rest sooner than under upstream's limits, and hardly dearer: which pods leave, and who is bound first, differs by a node.
 func TestAClusterOfWhichHalfThePodsLeaveIsAtRestSooner(t *testing.T) {
-	const sooner = 3 // 6 to 7 is, with 49 nodes
+	const (
+		sooner = 3    // 6 to 9 is, with 49 nodes
+		dearer = 1.10 // 1.00 is
+	)
 	ours, theirs := halved(t, true), halved(t, false)
 	t.Logf("upstream's took %.1f times as long", theirs.took.Seconds()/ours.took.Seconds())
-	if theirs.took < sooner*ours.took || ours.price > theirs.price {
-		t.Errorf("ours took %v and costs %s, upstream's %v and %s: want %d times as long at least, and no less", ours.took, ours.price, theirs.took, theirs.price, sooner)
+	if theirs.took < sooner*ours.took || ours.price.Float() > dearer*theirs.price.Float() {
+		t.Errorf("ours took %v and costs %s, upstream's %v and %s: want %d times as long at least, and %.2f of the price at most", ours.took, ours.price, theirs.took, theirs.price, sooner, dearer)
 	}
 }
 
@@ -104,7 +112,7 @@ func TestDaysAndNightsBesideUpstream(t *testing.T) {
 	live := func(who string, ours bool, change func(*model.Pool)) (d sim.Days) {
 		played(t, ours, change, func(s *sim.Sim, r *rival) {
 			d = s.Live(*days, s.Mixed(*daysSize))
-			t.Logf("%s: %+v; at rest %s, %.1f %% above the bound; %d commands of upstream's", who, d, s.Price(), 100*over(s), r.commands)
+			t.Logf("%s: %+v; at rest %s, %.1f %% above the bound; %d commands of upstream's", who, d, s.Price(), 100*over(s), r.decided())
 		})
 		return d
 	}

@@ -38,7 +38,6 @@ type rival struct {
 	leaving  map[string]bool      // provider ids of machines that leave by commands that are not over
 	awaited  map[string]time.Time // by claim: until when pods are expected there
 	commands int
-	last     time.Time // when the last command was over
 }
 
 // hushed has our own consolidation of a pool leave all nodes alone.
@@ -175,7 +174,6 @@ func (r *rival) end(ctx context.Context, w model.World, m upstream.Move, names [
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.last = time.Now()
 		for _, n := range m.Nodes {
 			delete(r.leaving, w.Index.Node(n).ProviderID)
 		}
@@ -196,6 +194,13 @@ func (r *rival) end(ctx context.Context, w model.World, m upstream.Move, names [
 			_ = r.s.Store.DeleteClaim(context.Background(), c.Name) // gone already
 		}
 	}
+}
+
+// decided counts the commands so far.
+func (r *rival) decided() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.commands
 }
 
 // there reports whether all claims are initialized.

@@ -38,7 +38,7 @@ func live(t *testing.T, policy model.ConsolidationPolicy) (w week) {
 }
 
 // Days and nights with bursts. Consolidation is paid for in pods that have to move, and earns what the same days cost without it. Machines that were bought and are
-// gone within the hour were bought for bursts, or for nothing; decision 75 says what is known of these.
+// gone within the hour were bought for bursts, or for nothing; decisions 75 and 82 say what is known of these.
 func TestAWeekOfDaysAndNights(t *testing.T) {
 	const (
 		leastSaved = 0.15 // of what the days cost where only empty nodes leave; 0.27 to 0.36 is
