@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/config"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
@@ -26,18 +26,18 @@ the right to read, and changes nothing.`,
 // explainedKinds are the kinds of objects that can be explained.
 func explainedKinds() []explained {
 	return []explained{
-		{kind: "pod", resource: "pods", short: "Say where a pod runs or would go, or which constraint of which pool refuses it", name: "NAMESPACE/NAME", tell: explainPod},
+		{kind: "pod", resource: "pods", short: "Say where a pod runs or would go, or which constraint of which pool refuses it", name: "NAMESPACE/NAME", tell: explainPod, data: podData},
 		{kind: "node", resource: "nodes", short: "Say what a node was bought for, and why it stays or leaves",
-			tell: judged((simulate.Answer).ExplainNode)},
+			tell: judged((simulate.Answer).ExplainNode), data: judgedData((simulate.Answer).NodeJSON)},
 		{kind: "nodeclaim", resource: "nodeclaims", short: "Say what a NodeClaim waits for, was bought for, and why it stays or leaves",
-			tell: judged((simulate.Answer).ExplainClaim)},
+			tell: judged((simulate.Answer).ExplainClaim), data: judgedData((simulate.Answer).ClaimJSON)},
 		{kind: "nodepool", resource: "nodepools", short: "Say what a NodePool holds and may buy, what its budgets leave, and what keeps its nodes",
-			tell: judged((simulate.Answer).ExplainPool)},
+			tell: judged((simulate.Answer).ExplainPool), data: judgedData((simulate.Answer).PoolJSON)},
 		{kind: "aksnodeclass", resource: "aksnodeclasses", short: "Say whether machines can be built by a class, and who uses it",
 			tell: func(a simulate.Answer, name string, _ map[string]bool) (string, bool, error) {
 				text, ok := a.ExplainClass(name)
 				return text, ok, nil
-			}},
+			}, data: func(a simulate.Answer, name string, _ map[string]bool) ([]byte, bool, error) { return a.ClassJSON(name) }},
 	}
 }
 
@@ -47,12 +47,27 @@ type explained struct {
 	name                  string // how it is named; "" = NAME
 	// tell explains the object; ok is false when there is none.
 	tell func(a simulate.Answer, name string, gates map[string]bool) (text string, ok bool, err error)
+	// data is the same for machines, as JSON.
+	data func(a simulate.Answer, name string, gates map[string]bool) (text []byte, ok bool, err error)
+}
+
+// print is tell or data, as the output asks.
+func (k explained) print(a simulate.Answer, name, output string, gates map[string]bool) (text []byte, ok bool, err error) {
+	if output == "text" {
+		said, ok, err := k.tell(a, name, gates)
+		return []byte(said), ok, err
+	}
+	text, ok, err = k.data(a, name, gates)
+	if err == nil && ok && output == "yaml" {
+		text, err = yaml.JSONToYAML(text)
+	}
+	return text, ok, err
 }
 
 func (k explained) command() *cobra.Command {
 	var f simulateFlags
 	var files []string
-	var gates string
+	var gates, output string
 	name := k.name
 	if name == "" {
 		name = "NAME"
@@ -65,6 +80,9 @@ func (k explained) command() *cobra.Command {
 			if len(args) != 1 {
 				return fmt.Errorf("want one %s, as %s", k.kind, name)
 			}
+			if err := oneOfFlag("output", output, "text", "json", "yaml"); err != nil {
+				return err
+			}
 			open, err := config.Gates(gates)
 			if err != nil {
 				return fmt.Errorf("--feature-gates %w", err)
@@ -75,44 +93,72 @@ func (k explained) command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, ok, err := k.tell(a, args[0], open)
+			f.progress.say("asking why")
+			text, ok, err := k.print(a, args[0], output, open)
 			if err != nil {
 				return err
 			}
 			if !ok {
 				return fmt.Errorf("there is no %s %s in the input", k.kind, args[0])
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			_, err = cmd.OutOrStdout().Write(text)
 			return err
 		},
 	}
 	cmd.ValidArgsFunction = k.names(&f, &files)
 	f.register(cmd)
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a dump or a scenario instead of a cluster; may be given more than once")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
 	cmd.Flags().StringVar(&gates, "feature-gates", "", "the controller's feature gates, such as SpotToSpotConsolidation=true,NodeRepair=true")
 	return cmd
 }
 
 // judged asks what would be decided about nodes, and explains one object by it.
 func judged(tell func(simulate.Answer, string, simulate.Disruption) (string, bool)) func(simulate.Answer, string, map[string]bool) (string, bool, error) {
-	return func(a simulate.Answer, name string, gates map[string]bool) (string, bool, error) {
-		d, err := a.Disrupt(gates)
-		if err != nil {
-			return "", false, err
-		}
+	return judgedData(func(a simulate.Answer, name string, d simulate.Disruption) (string, bool, error) {
 		text, ok := tell(a, name, d)
 		return text, ok, nil
+	})
+}
+
+// judgedData is judged for answers of any kind.
+func judgedData[T any](data func(simulate.Answer, string, simulate.Disruption) (T, bool, error)) func(simulate.Answer, string, map[string]bool) (T, bool, error) {
+	return func(a simulate.Answer, name string, gates map[string]bool) (none T, _ bool, _ error) {
+		d, err := a.Disrupt(gates)
+		if err != nil {
+			return none, false, err
+		}
+		return data(a, name, d)
 	}
 }
 
 func explainPod(a simulate.Answer, arg string, _ map[string]bool) (string, bool, error) {
+	key := podKey(arg)
+	text, ok := a.Explain(key)
+	return text, ok, missing(a, key, ok)
+}
+
+func podData(a simulate.Answer, arg string, _ map[string]bool) ([]byte, bool, error) {
+	key := podKey(arg)
+	text, ok, err := a.ExplainJSON(key)
+	if err == nil {
+		err = missing(a, key, ok)
+	}
+	return text, ok, err
+}
+
+func podKey(arg string) model.PodKey {
 	ns, name, ok := strings.Cut(arg, "/")
 	if !ok {
 		ns, name = "default", arg
 	}
-	text, ok := a.Explain(model.PodKey{Namespace: ns, Name: name})
-	if !ok {
-		return "", false, fmt.Errorf("there is no pod %s/%s in the input%s", ns, name, a.Namesakes(name))
+	return model.PodKey{Namespace: ns, Name: name}
+}
+
+// missing is the error for a pod that is not there.
+func missing(a simulate.Answer, key model.PodKey, there bool) error {
+	if there {
+		return nil
 	}
-	return text, true, nil
+	return fmt.Errorf("there is no pod %s in the input%s", key, a.Namesakes(key.Name))
 }

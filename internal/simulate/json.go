@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/json"
 	"math"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
@@ -129,20 +128,15 @@ func (a Answer) JSON() ([]byte, error) {
 		out.Fits = append(out.Fits, jsonFit{n.Pod.String(), n.Node, n.Claim})
 	}
 	for _, l := range a.Plan.Unscheduled {
-		j := jsonLeft{Pod: l.Pod.String(), Why: string(l.Why), Detail: l.Detail, Pools: []jsonRefusal{}}
-		for _, r := range l.Refusals {
-			j.Pools = append(j.Pools, a.jsonRefusal(r))
-		}
-		out.Left = append(out.Left, j)
+		out.Left = append(out.Left, a.jsonLeft(l))
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return append(text, '\n'), err
+	return indented(out)
 }
 
 func purchase(p place.NewClaim) jsonPurchase {
 	o := p.Options[0]
 	j := jsonPurchase{Pool: p.Pool, Options: len(p.Options), Relaxed: p.Relaxed, Requests: amounts(p.Requests), Pods: []string{},
-		Offering: jsonOffering{o.Key.Type, o.Key.Zone, o.Key.CapacityType, o.Price.Float()}}
+		Offering: offering(o.Key, o.Price)}
 	for _, k := range p.Pods {
 		j.Pods = append(j.Pods, k.String())
 	}

@@ -69,14 +69,19 @@ func (a Answer) sizes(c *model.Claim, is model.OfferingKey, requests model.Resou
 	return out
 }
 
-// whySize says which sizes beside the one that it is would do for what the claim asked for, and why the cheaper ones would not. Of a claim
-// that does not say what it asked for, what is on its node counts.
-func (a Answer) whySize(line func(word, format string, args ...any), w model.World, c *model.Claim, price model.Price) {
-	is, requests, whose := c.Offering(), c.Requests, "it asked for"
+// sizesOf are the sizes for what the claim asked for, what that is, and whose words it is. Of a claim that does not say, what is on its
+// node counts.
+func (a Answer) sizesOf(w model.World, c *model.Claim) (_ []size, requests model.Resources, whose string) {
+	requests, whose = c.Requests, "it asked for"
 	if n := w.Index.NodeBy(c.ProviderID); requests.IsZero() && n != nil {
 		requests, whose = w.Index.On(n.Name).Used, "what is on it asks for"
 	}
-	others := a.sizes(c, is, requests)
+	return a.sizes(c, c.Offering(), requests), requests, whose
+}
+
+// whySize says which sizes beside the one that it is would do for what the claim asked for, and why the cheaper ones would not.
+func (a Answer) whySize(line func(word, format string, args ...any), w model.World, c *model.Claim, price model.Price) {
+	others, requests, whose := a.sizesOf(w, c)
 	if len(others) == 0 {
 		return
 	}
