@@ -37,7 +37,9 @@ func explainedKinds() []explained {
 			tell: func(a simulate.Answer, name string, _ map[string]bool) (string, bool, error) {
 				text, ok := a.ExplainClass(name)
 				return text, ok, nil
-			}, data: func(a simulate.Answer, name string, _ map[string]bool) ([]byte, bool, error) { return a.ClassJSON(name) }},
+			}, data: func(a simulate.Answer, name string, _ map[string]bool) ([]byte, bool, error) {
+				return a.ClassJSON(name)
+			}},
 	}
 }
 
