@@ -47,9 +47,14 @@ func TestTheJudgeSeesWhatIsWrong(t *testing.T) {
 		"reasons":   func(s *Sim, h hands) error { s.Scale("web", 4, s.replicas["web"].pod); s.off = false; return nil },
 		"notice": func(s *Sim, h hands) error {
 			(&player{s: s}).tell(h.nodes[0].Name, model.Condition{Type: model.VMEventScheduled, Status: model.True, Reason: "RedeployScheduled"})
+			s.off = false
 			return nil
 		},
-		"repair": func(s *Sim, h hands) error { s.Store.SetNodeReady(h.nodes[0].Name, model.Unknown); return nil },
+		"repair": func(s *Sim, h hands) error {
+			s.Store.SetNodeReady(h.nodes[0].Name, model.Unknown)
+			s.off = false
+			return nil
+		},
 		"static": func(s *Sim, h hands) error {
 			p := s.Store.Objects().Pools[0]
 			n := int64(len(h.nodes))

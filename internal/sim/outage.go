@@ -166,7 +166,7 @@ func (j *judge) noticed(o model.World) {
 		if !ok || !owned || c.Deleting() || n.Deleting() {
 			continue
 		}
-		if time.Since(since) > noticed && !j.blind() {
+		if time.Since(since) > noticed && !j.blind() && !j.s.absent() {
 			j.s.note("notice: the machine of node %s is announced to go, and the node stays", n.Name)
 		}
 	}
@@ -190,7 +190,7 @@ func (j *judge) healed(o model.World) {
 			from = due
 		}
 		// Where too many were ill a while ago, it is looked at again after five minutes.
-		if time.Since(from) > 5*time.Minute+lag && !j.blind() {
+		if time.Since(from) > 5*time.Minute+lag && !j.blind() && !j.s.absent() {
 			j.s.note("repair: node %s does not work since %v, and stays", n.Name, time.Since(due).Round(time.Minute))
 		}
 	}
