@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +68,10 @@ func store(t *testing.T, l *Lab) {
 	eventually(t, "a share that has grown", func() bool {
 		c, err := claims.Get(t.Context(), "share", metav1.GetOptions{})
 		size := c.Status.Capacity[corev1.ResourceStorage]
-		return err == nil && size.String() == "9Gi" && len(c.Status.Conditions) == 0 && held() == "Standard_LRS 9Gi"
+		growing := slices.ContainsFunc(c.Status.Conditions, func(x corev1.PersistentVolumeClaimCondition) bool {
+			return x.Type == corev1.PersistentVolumeClaimResizing || x.Type == corev1.PersistentVolumeClaimFileSystemResizePending
+		})
+		return err == nil && size.String() == "9Gi" && !growing && held() == "Standard_LRS 9Gi"
 	})
 	for _, name := range []string{"share", "disk", "nowhere"} {
 		if err := claims.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
