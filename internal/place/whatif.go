@@ -294,15 +294,29 @@ func (p *WhatIf) clashes() bool {
 
 // spreads reports whether the last answer moves pods that have to be spread over machines, each of which has some of them: an empty one more would
 // change what kube-scheduler lets them do.
-func (p *WhatIf) spreads() bool {
-	return slices.ContainsFunc(p.d.Classes, func(g *assign.Class) bool {
-		for i, r := range g.Spread {
-			if r.Term.Key == topology.Host && (i >= len(g.Among) || p.d.Low(&g.Class, i, topology.There) > 0) {
-				return true
-			}
+func (p *WhatIf) spreads() bool { return slices.ContainsFunc(p.d.Classes, p.spreadEverywhere) }
+
+func (p *WhatIf) spreadEverywhere(g *assign.Class) bool {
+	for i, r := range g.Spread {
+		if r.Term.Key == topology.Host && (i >= len(g.Among) || p.d.Low(&g.Class, i, topology.There) > 0) {
+			return true
 		}
-		return false
-	})
+	}
+	return false
+}
+
+// placed returns the pods that the last answer has a place for. Of those that wait before anything is asked, some may have none.
+func (p *WhatIf) placed() map[model.PodKey]bool {
+	out := map[model.PodKey]bool{}
+	for _, f := range p.d.Plan.Existing {
+		out[f.Pod] = true
+	}
+	for _, c := range p.d.Plan.NewClaims {
+		for _, k := range c.Pods {
+			out[k] = true
+		}
+	}
+	return out
 }
 
 // ask answers a question, and leaves everything as the answer has it until commit or rollback. Where a machine is bought for some pods, others
@@ -454,7 +468,13 @@ func (p *WhatIf) commit() {
 	}
 	p.gone = append(p.gone, d.Gone[len(p.away):]...)
 	p.away = topology.Sorted(d.Gone)
-	p.bought, p.spread = p.bought || len(d.Made) > 0, p.spread || p.spreads()
+	p.bought = p.bought || len(d.Made) > 0
+	if !p.spread && p.spreads() {
+		placed := p.placed()
+		p.spread = slices.ContainsFunc(d.Classes, func(g *assign.Class) bool {
+			return p.spreadEverywhere(g) && slices.ContainsFunc(g.Pods, func(x *model.Pod) bool { return placed[x.Key()] })
+		})
+	}
 	class := map[model.PodKey]standing{}
 	for _, g := range d.Classes {
 		for _, pod := range g.Pods {
