@@ -25,7 +25,7 @@ func (w Why) Remedy() string {
 	case WhyNoPool:
 		return "the NodePool is gone: delete the NodeClaim to remove the node"
 	case WhyStaticPool:
-		return "lower the replicas of the NodePool"
+		return "lower the replicas of the NodePool to remove nodes; pods that wait need a NodePool without replicas"
 	case WhyNoHome:
 		return "give its pods another NodePool that takes them, raise limits, or relax what ties them to this node"
 	case WhyUncertainHome:
