@@ -370,7 +370,16 @@ func (j *judge) homes(o model.World, leaving model.Node) {
 		_, goes := j.leaving[n.Name]
 		return goes
 	})
-	slices.SortStableFunc(list, func(a, b model.Pod) int { return cmp.Compare(b.Requests.CPU, a.Requests.CPU) })
+	// Those that leave come first, the largest first of all: where others that wait take the room, as many run as before.
+	slices.SortStableFunc(list, func(a, b model.Pod) int {
+		if waits := a.Node == ""; waits != (b.Node == "") {
+			if waits {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(b.Requests.CPU, a.Requests.CPU)
+	})
 	r := rand.New(rand.NewPCG(1, uint64(len(list))))
 	var left model.PodKey
 	for try := range 60 {
