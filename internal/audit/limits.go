@@ -83,18 +83,19 @@ func (a *audit) inUse(pool, name string) int64 {
 	total := int64(0)
 	for i := range a.w.Nodes {
 		n := &a.w.Nodes[i]
-		if n.Labels[model.LabelPool] != pool {
+		c := a.w.Index.ClaimOf(n)
+		if n.Labels[model.LabelPool] != pool || n.Deleting() || c != nil && c.Deleting() {
 			continue
 		}
 		have := of(n.Capacity, name)
-		if c := a.w.Index.ClaimOf(n); c != nil {
+		if c != nil {
 			have = max(have, of(c.Capacity, name))
 		}
 		total += have
 	}
 	for i := range a.w.Claims {
 		c := &a.w.Claims[i]
-		if c.Pool != pool || a.w.Index.NodeBy(c.ProviderID) != nil {
+		if c.Pool != pool || c.Deleting() || a.w.Index.NodeBy(c.ProviderID) != nil {
 			continue
 		}
 		have := of(c.Capacity, name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
@@ -27,12 +28,41 @@ func (s *picture) movable(x *candidate) reason {
 	if r.why != "" {
 		return r
 	}
+	pod := s.late()
+	if pod != nil {
+		return reason{model.WhyOtherMovesFirst, fmt.Sprintf(
+			"pod %s waits and has to be spread over machines: one that leaves counts as empty until it is gone",
+			pod.Key()), pod.Created.Add(lateLimit).Sub(s.Now)}
+	}
 	until := s.Held[x.claim.Name]
 	if until.After(s.Now) {
 		return reason{model.WhyHeldBack, "a move of it failed a short time ago", until.Sub(s.Now)}
 	}
 	return reason{}
 }
+
+// lateLimit is how old a pod may be that holds up moves: longer than most drains take. Whatever else keeps an older one waiting, nodes do not stay
+// for it for ever.
+const lateLimit = 15 * time.Minute
+
+// late returns a pod that waits for a place until machines that leave are gone (place.WhatIf.Late). Were further ones to leave, it would wait for these,
+// too. nil when there is none.
+func (s *picture) late() *model.Pod {
+	for p := range s.World.Index.Unbound().All() {
+		if s.young(p) && p.Provisionable() && !p.Virtual && slices.ContainsFunc(p.Spread, func(x model.Spread) bool {
+			return x.Hard && x.Key == model.LabelHostname
+		}) {
+			pod := s.whatIf().Late()
+			if pod != nil && s.young(pod) {
+				return pod
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *picture) young(p *model.Pod) bool { return s.Now.Sub(p.Created) < lateLimit }
 
 // within asks whether people hold the node's pool back, and its budgets.
 func (s *picture) within(x *candidate, why string) reason {

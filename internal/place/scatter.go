@@ -129,39 +129,12 @@ func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
 	return len(sc.land(list)) == 0, worst
 }
 
-// remedy is what machines cost at most for pods that found no place: one for all of them, or of the
-// cheapest kind for each class. They are bought while the nodes that leave are still there, which count
-// in the limits of their pools until they are gone; only where nothing is on sale then, after that.
-func (sc *scatter) remedy(left []crowd, leaving []string) model.Price {
+// remedy is what machines cost at most for pods that found no place, within the limits of the pools: one for all of them, or of
+// the cheapest kind for each class. What leaves does not count in limits.
+func (sc *scatter) remedy(left []crowd) model.Price {
 	if len(left) == 0 {
 		return 0
 	}
-	most := map[*problem.NodePool]vec.Vec{}
-	for _, s := range sc.d.Pools {
-		room := s.Left.Clone()
-		for _, n := range leaving {
-			room.Take(s.Tabs[n], 1)
-		}
-		most[s] = room
-	}
-	price := shop{sc.d, most}.cheapest(left)
-	if price < neverBought {
-		return price
-	}
-	for _, s := range sc.d.Pools {
-		most[s] = s.Left
-	}
-	return shop{sc.d, most}.cheapest(left)
-}
-
-// shop is what is on sale, and how much of it the limits of each pool still allow.
-type shop struct {
-	d    *decision
-	most map[*problem.NodePool]vec.Vec
-}
-
-// cheapest is the price of machines within the limits for pods that found no place.
-func (x shop) cheapest(left []crowd) model.Price {
 	sum, each := left[0].size.Clone(), model.Price(0)
 	clear(sum)
 	var forms []*problem.NodeConstraint
@@ -169,18 +142,18 @@ func (x shop) cheapest(left []crowd) model.Price {
 		sum.Take(c.size, -c.n)
 		forms = append(forms, c.form)
 		best := neverBought
-		x.sold([]*problem.NodeConstraint{c.form}, c.size, func(s *problem.NodePool, i int) {
+		sc.d.sold([]*problem.NodeConstraint{c.form}, c.size, func(s *problem.NodePool, i int) {
 			n := s.Room[i].Times(c.size, c.n)
 			n = (c.n + n - 1) / n
-			if x.most[s].Times(s.Cost[i], n) == n {
+			if s.Left.Times(s.Cost[i], n) == n {
 				best = min(best, s.Offerings.Items[i].Offering.Price*model.Price(n))
 			}
 		})
 		each = min(each+best, neverBought)
 	}
 	one := neverBought
-	x.sold(forms, sum, func(s *problem.NodePool, i int) {
-		if x.most[s].Covers(s.Cost[i]) {
+	sc.d.sold(forms, sum, func(s *problem.NodePool, i int) {
+		if s.Left.Covers(s.Cost[i]) {
 			one = min(one, s.Offerings.Items[i].Offering.Price)
 		}
 	})
@@ -191,11 +164,11 @@ func (x shop) cheapest(left []crowd) model.Price {
 const neverBought = anyPrice / 4
 
 // sold calls f with each machine on sale that all constraints accept and that holds so much.
-func (x shop) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(s *problem.NodePool, i int)) {
-	for _, s := range x.d.Pools {
-		ok := x.d.AllowedOf(s, forms[0]).OK
+func (d *decision) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(s *problem.NodePool, i int)) {
+	for _, s := range d.Pools {
+		ok := d.AllowedOf(s, forms[0]).OK
 		for _, c := range forms[1:] {
-			ok = ok.And(x.d.AllowedOf(s, c).OK)
+			ok = ok.And(d.AllowedOf(s, c).OK)
 		}
 		ok.Each(func(i int) {
 			if s.Room[i].Covers(size) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/karpenter-aks/karpenter/internal/plan/alike"
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/plan/assign"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
@@ -42,6 +43,8 @@ type WhatIf struct {
 	parts int
 	// scatter is where pods would be if nobody told kube-scheduler where they were planned.
 	scatter *scatter
+	// late is what Late says.
+	late *model.Pod
 	// toil is what was done, but for scatter's looks.
 	toil Toil
 }
@@ -160,8 +163,10 @@ func standings(classes []*assign.Class, which func(*model.Pod) bool) map[string]
 func (p *WhatIf) wait(first map[string][]standing) {
 	rest := p.on
 	p.on = first
-	from := slices.Sorted(maps.Keys(first))
+	from := slices.AppendSeq(emptied(&p.d.World, first), maps.Keys(first))
+	slices.Sort(from)
 	p.waits = p.ask(from, false, anyPrice).Fits
+	p.late = homelessSpread(p.d)
 	p.commit()
 	placed := make(map[model.PodKey]bool, len(p.waits))
 	for _, f := range p.waits {
@@ -178,6 +183,16 @@ func (p *WhatIf) wait(first map[string][]standing) {
 		rest[name] = append(rest[name], list...)
 	}
 	p.on = rest
+}
+
+// emptied lists nodes that leave and have nobody left to move. Like those whose pods are asked about (see vacate) they are as good as gone.
+func emptied(w *model.World, first map[string][]standing) (out []string) {
+	for name, leaves := range alike.Leavers(w) {
+		if _, has := first[name]; !has && leaves && vacated(w.Index.On(name), nil) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // These are left out of what-ifs. Column generation costs ten times what all else does, the exact search
@@ -241,7 +256,7 @@ func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price
 		p.scatter.settle(p.on, p.coming())
 	}
 	certain, left := p.scatter.lands(buy)
-	return certain, p.scatter.remedy(left, p.asked)
+	return certain, p.scatter.remedy(left)
 }
 
 // coming names the nodes that are marked to leave, of which no answer that stands has moved the pods.
@@ -289,29 +304,51 @@ func enlarge(d *decision, parts int, groups []*assign.Group) {
 // clashes reports whether the last answer has to wait for machines of answers that stand, or these for its own: who is spread over machines
 // counts on those that there are when it moves.
 func (p *WhatIf) clashes() bool {
-	return p.bought && p.spreads() || p.spread && len(p.d.Made) > 0
+	return p.bought && spreads(p.d) || p.spread && len(p.d.Made) > 0
 }
 
 // spreads reports whether the last answer moves pods that have to be spread over machines, each of which has some of them: an empty one more would
 // change what kube-scheduler lets them do.
-func (p *WhatIf) spreads() bool { return slices.ContainsFunc(p.d.Classes, p.spreadEverywhere) }
+func spreads(d *decision) bool { return slices.ContainsFunc(d.Classes, d.spreadEverywhere) }
 
-func (p *WhatIf) spreadEverywhere(g *assign.Class) bool {
+func (d *decision) spreadEverywhere(g *assign.Class) bool {
 	for i, r := range g.Spread {
-		if r.Term.Key == topology.Host && (i >= len(g.Among) || p.d.Low(&g.Class, i, topology.There) > 0) {
+		if r.Term.Key == topology.Host && (i >= len(g.Among) || d.Low(&g.Class, i, topology.There) > 0) {
 			return true
 		}
 	}
 	return false
 }
 
-// placed returns the pods that the last answer has a place for. Of those that wait before anything is asked, some may have none.
-func (p *WhatIf) placed() map[model.PodKey]bool {
+// Late returns the youngest pod without a node that has a place in the picture and has to be spread over machines; nil when there is none. kube-scheduler
+// counts a machine that leaves as an empty one until it is gone, and may let such pods go nowhere else.
+func (p *WhatIf) Late() *model.Pod { return p.late }
+
+func homelessSpread(d *decision) (pod *model.Pod) {
+	if !slices.ContainsFunc(d.Classes, (*assign.Class).HostSpread) {
+		return nil
+	}
+	placed := placedBy(&d.Plan)
+	for _, g := range d.Classes {
+		if !g.HostSpread() {
+			continue
+		}
+		for _, x := range g.Pods {
+			if x.Node == "" && placed[x.Key()] && (pod == nil || x.Created.After(pod.Created)) {
+				pod = x
+			}
+		}
+	}
+	return pod
+}
+
+// placedBy returns the pods that the plan has a place for. Of those that wait before anything is asked, some may have none.
+func placedBy(plan *answer.Plan) map[model.PodKey]bool {
 	out := map[model.PodKey]bool{}
-	for _, f := range p.d.Plan.Existing {
+	for _, f := range plan.Existing {
 		out[f.Pod] = true
 	}
-	for _, c := range p.d.Plan.NewClaims {
+	for _, c := range plan.NewClaims {
 		for _, k := range c.Pods {
 			out[k] = true
 		}
@@ -469,10 +506,10 @@ func (p *WhatIf) commit() {
 	p.gone = append(p.gone, d.Gone[len(p.away):]...)
 	p.away = topology.Sorted(d.Gone)
 	p.bought = p.bought || len(d.Made) > 0
-	if !p.spread && p.spreads() {
-		placed := p.placed()
+	if !p.spread && spreads(p.d) {
+		placed := placedBy(&d.Plan)
 		p.spread = slices.ContainsFunc(d.Classes, func(g *assign.Class) bool {
-			return p.spreadEverywhere(g) && slices.ContainsFunc(g.Pods, func(x *model.Pod) bool { return placed[x.Key()] })
+			return d.spreadEverywhere(g) && slices.ContainsFunc(g.Pods, func(x *model.Pod) bool { return placed[x.Key()] })
 		})
 	}
 	class := map[model.PodKey]standing{}

@@ -329,20 +329,29 @@ func missing(have, want map[string]string) map[string]string {
 }
 
 // Usage adds up what a pool's machines have: capacity and number of the nodes that joined, and of the claims whose node
-// is still on its way (status.resources and status.nodes of the pool).
+// is still on its way (status.resources and status.nodes of the pool). As upstream has it, those that are being deleted do not count.
 func Usage(w model.World, pool string) (model.Resources, int64) {
 	var sum model.Resources
 	var nodes int64
-	joined := map[string]bool{}
+	joined, leaving := map[string]bool{}, map[string]bool{}
+	for _, c := range w.Claims {
+		if c.Deleting() && c.ProviderID != "" {
+			leaving[c.ProviderID] = true
+		}
+	}
 	for _, n := range w.Nodes {
 		if n.Labels[model.LabelPool] != pool {
+			continue
+		}
+		if n.Deleting() || leaving[n.ProviderID] {
+			joined[n.ProviderID] = true
 			continue
 		}
 		sum, nodes = sum.Add(n.Capacity), nodes+1
 		joined[n.ProviderID] = true
 	}
 	for _, c := range w.Claims {
-		if c.Pool != pool || c.ProviderID == "" || joined[c.ProviderID] {
+		if c.Pool != pool || c.ProviderID == "" || joined[c.ProviderID] || c.Deleting() {
 			continue
 		}
 		sum, nodes = sum.Add(c.Capacity), nodes+1

@@ -115,3 +115,22 @@ func TestWhatCannotBeReadAboutDisruptionIsSaid(t *testing.T) {
 		t.Errorf("after it was mended: %+v, want True", mended)
 	}
 }
+
+func TestWhatIsBeingDeletedIsNotInUse(t *testing.T) {
+	at := time.Date(2026, 7, 4, 0, 0, 0, 0, time.UTC)
+	two := model.Resources{CPU: 2000}
+	node := func(name string) model.Node {
+		return model.Node{Name: name, ProviderID: "id-" + name, Labels: map[string]string{model.LabelPool: "p"}, Capacity: two}
+	}
+	claim := func(name string) model.Claim {
+		return model.Claim{Name: name, Pool: "p", ProviderID: "id-" + name, Capacity: two}
+	}
+	w := model.World{Nodes: []model.Node{node("stays"), node("claim-goes"), node("node-goes")},
+		Claims: []model.Claim{claim("stays"), claim("claim-goes"), claim("node-goes"), claim("comes"), claim("goes-before-it-joins")}}
+	w.Nodes[2].DeletedAt = at
+	w.Claims[1].DeletedAt, w.Claims[4].DeletedAt = at, at
+	sum, nodes := ready.Usage(w, "p")
+	if sum.CPU != 4000 || nodes != 2 {
+		t.Errorf("%d nodes with %d thousandths of a core, want the one that stays and the one that comes", nodes, sum.CPU)
+	}
+}

@@ -9,7 +9,9 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// meter fills limits, cost, left and tabs. What nodes and claims of the pool have counts until they are gone.
+// meter fills limits, cost, left and tabs. What nodes and claims of the pool have counts until they are deleted: as in upstream's scheduler, which is
+// given the nodes that are not marked for deletion only. What follows pods that are being drained could otherwise wait for room that is free
+// when it runs itself, where a disruption budget lets nobody go before.
 func (s *NodePool) meter(w *model.World) {
 	s.Limits = slices.Sorted(maps.Keys(s.Pool.Limits))
 	s.bounds()
@@ -43,14 +45,20 @@ func (s *NodePool) count(w *model.World) {
 			continue
 		}
 		n := w.Index.NodeBy(c.ProviderID)
-		tab := s.charge(s.claimCapacity(c, n))
 		if n != nil {
 			counted[n] = true
+		}
+		if c.Deleting() || n != nil && n.Deleting() {
+			continue
+		}
+		tab := s.charge(s.claimCapacity(c, n))
+		if n != nil {
 			s.Tabs[n.Name] = tab
 		}
 	}
 	for i := range w.Nodes {
-		if n := &w.Nodes[i]; n.Labels[model.LabelPool] == s.Pool.Name && !counted[n] {
+		n := &w.Nodes[i]
+		if n.Labels[model.LabelPool] == s.Pool.Name && !counted[n] && !n.Deleting() {
 			s.Tabs[n.Name] = s.charge(n.Capacity)
 		}
 	}
