@@ -70,7 +70,7 @@ func (s *seeker) limit(p model.Pool, name string) trial {
 	}
 	t := with(p, "spec.limits["+name+"]", from, None, whole, to(-1))
 	t.closer = func(got place.Plan) []trial {
-		v := s.used(p.Name, name)
+		v := place.InUse(s.in.Place.World, p.Name, name)
 		for _, plan := range []place.Plan{got, s.others()} {
 			for _, c := range plan.NewClaims {
 				if c.Pool == p.Name {
@@ -90,33 +90,6 @@ func (s *seeker) others() place.Plan {
 		return place.Plan{}
 	}
 	return s.in.Plan
-}
-
-// used is what the machines of a pool have of a resource.
-func (s *seeker) used(pool, name string) (sum int64) {
-	w := s.in.Place.World
-	counted := map[string]bool{}
-	for i := range w.Claims {
-		c := &w.Claims[i]
-		if c.Pool != pool {
-			continue
-		}
-		has := c.Capacity
-		if n := w.Index.NodeBy(c.ProviderID); n != nil {
-			counted[n.Name] = true
-			if has.IsZero() {
-				has = n.Capacity
-			}
-		}
-		sum += amount(has, name)
-	}
-	for i := range w.Nodes {
-		n := &w.Nodes[i]
-		if n.Labels[model.LabelPool] == pool && !counted[n.Name] {
-			sum += amount(n.Capacity, name)
-		}
-	}
-	return sum
 }
 
 func (s *seeker) capacity(c place.NewClaim, name string) int64 {
