@@ -46,20 +46,30 @@ func (s *picture) movable(x *candidate) reason {
 const lateLimit = 15 * time.Minute
 
 // late returns a pod that waits for a place until machines that leave are gone (place.WhatIf.Late). Were further ones to leave, it would wait for these,
-// too. nil when there is none.
+// too. nil when there is none. It is looked for once.
 func (s *picture) late() *model.Pod {
+	if !s.lateAsked {
+		s.lateAsked = true
+		if s.spreadWaits() {
+			pod := s.whatIf().Late()
+			if pod != nil && s.young(pod) {
+				s.latePod = pod
+			}
+		}
+	}
+	return s.latePod
+}
+
+// spreadWaits reports whether any young pod waits that has to be spread over machines: only for such pods the picture need be arranged for questions.
+func (s *picture) spreadWaits() bool {
 	for p := range s.World.Index.Unbound().All() {
 		if s.young(p) && p.Provisionable() && !p.Virtual && slices.ContainsFunc(p.Spread, func(x model.Spread) bool {
 			return x.Hard && x.Key == model.LabelHostname
 		}) {
-			pod := s.whatIf().Late()
-			if pod != nil && s.young(pod) {
-				return pod
-			}
-			return nil
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 func (s *picture) young(p *model.Pod) bool { return s.Now.Sub(p.Created) < lateLimit }

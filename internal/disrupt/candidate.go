@@ -73,10 +73,13 @@ type picture struct {
 	// expected is the answer of Expected, once it was asked.
 	expected map[string]bool
 	asked    bool
-	ifs      *place.WhatIf
-	names    map[string]bool        // of claims, and of those that are to be made
-	pauses   map[string]model.Pause // by pool, as far as it was asked
-	rollouts map[string]*rollout    // by pool; nil until one is asked for
+	// latePod is the answer of late, once it was asked.
+	latePod   *model.Pod
+	lateAsked bool
+	ifs       *place.WhatIf
+	names     map[string]bool        // of claims, and of those that are to be made
+	pauses    map[string]model.Pause // by pool, as far as it was asked
+	rollouts  map[string]*rollout    // by pool; nil until one is asked for
 	// watching is set while moves are told and not made.
 	watching bool
 }

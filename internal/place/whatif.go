@@ -166,12 +166,16 @@ func (p *WhatIf) wait(first map[string][]standing) {
 	from := slices.AppendSeq(emptied(&p.d.World, first), maps.Keys(first))
 	slices.Sort(from)
 	p.waits = p.ask(from, false, anyPrice).Fits
-	p.late = homelessSpread(p.d)
-	p.commit()
 	placed := make(map[model.PodKey]bool, len(p.waits))
 	for _, f := range p.waits {
 		placed[f.Pod] = true
 	}
+	// Pods that find no place have nothing to do with what follows.
+	spread := slices.ContainsFunc(p.d.Classes, func(g *assign.Class) bool {
+		return p.d.spreadEverywhere(g) && slices.ContainsFunc(g.Pods, func(x *model.Pod) bool { return placed[x.Key()] })
+	})
+	p.late = homelessSpread(p.d.Classes, placed)
+	p.commit(spread)
 	for _, name := range from {
 		for i := range p.on[name] {
 			st := &p.on[name][i]
@@ -240,7 +244,7 @@ func (p *WhatIf) TryWithin(most model.Price, nodes []string, worth func(Answer) 
 	a.Later = p.clashes()
 	stands = len(a.Left) == 0 && !a.Later && worth(a)
 	if stands {
-		p.commit()
+		p.commit(spreads(p.d))
 	} else {
 		p.rollback()
 	}
@@ -324,12 +328,8 @@ func (d *decision) spreadEverywhere(g *assign.Class) bool {
 // counts a machine that leaves as an empty one until it is gone, and may let such pods go nowhere else.
 func (p *WhatIf) Late() *model.Pod { return p.late }
 
-func homelessSpread(d *decision) (pod *model.Pod) {
-	if !slices.ContainsFunc(d.Classes, (*assign.Class).HostSpread) {
-		return nil
-	}
-	placed := placedBy(&d.Plan)
-	for _, g := range d.Classes {
+func homelessSpread(classes []*assign.Class, placed map[model.PodKey]bool) (pod *model.Pod) {
+	for _, g := range classes {
 		if !g.HostSpread() {
 			continue
 		}
@@ -340,20 +340,6 @@ func homelessSpread(d *decision) (pod *model.Pod) {
 		}
 	}
 	return pod
-}
-
-// placedBy returns the pods that the plan has a place for. Of those that wait before anything is asked, some may have none.
-func placedBy(plan *answer.Plan) map[model.PodKey]bool {
-	out := map[model.PodKey]bool{}
-	for _, f := range plan.Existing {
-		out[f.Pod] = true
-	}
-	for _, c := range plan.NewClaims {
-		for _, k := range c.Pods {
-			out[k] = true
-		}
-	}
-	return out
 }
 
 // ask answers a question, and leaves everything as the answer has it until commit or rollback. Where a machine is bought for some pods, others
@@ -493,8 +479,8 @@ func (p *WhatIf) rollback() {
 	d.Classes, d.Journal, d.Buying = p.was.classes, nil, nil
 }
 
-// commit lets the last answer stand.
-func (p *WhatIf) commit() {
+// commit lets the last answer stand. spread is set when it moves pods as spreads has it.
+func (p *WhatIf) commit(spread bool) {
 	d := p.d
 	if !p.scatter.asked {
 		p.scatter.lands(d.Plan.NewClaims)
@@ -506,12 +492,7 @@ func (p *WhatIf) commit() {
 	p.gone = append(p.gone, d.Gone[len(p.away):]...)
 	p.away = topology.Sorted(d.Gone)
 	p.bought = p.bought || len(d.Made) > 0
-	if !p.spread && spreads(p.d) {
-		placed := placedBy(&d.Plan)
-		p.spread = slices.ContainsFunc(d.Classes, func(g *assign.Class) bool {
-			return d.spreadEverywhere(g) && slices.ContainsFunc(g.Pods, func(x *model.Pod) bool { return placed[x.Key()] })
-		})
-	}
+	p.spread = p.spread || spread
 	class := map[model.PodKey]standing{}
 	for _, g := range d.Classes {
 		for _, pod := range g.Pods {

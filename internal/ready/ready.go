@@ -333,28 +333,22 @@ func missing(have, want map[string]string) map[string]string {
 func Usage(w model.World, pool string) (model.Resources, int64) {
 	var sum model.Resources
 	var nodes int64
-	joined, leaving := map[string]bool{}, map[string]bool{}
-	for _, c := range w.Claims {
-		if c.Deleting() && c.ProviderID != "" {
-			leaving[c.ProviderID] = true
-		}
-	}
-	for _, n := range w.Nodes {
+	w = w.Indexed()
+	joined := map[string]bool{}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
 		if n.Labels[model.LabelPool] != pool {
 			continue
 		}
-		if n.Deleting() || leaving[n.ProviderID] {
-			joined[n.ProviderID] = true
-			continue
-		}
-		sum, nodes = sum.Add(n.Capacity), nodes+1
 		joined[n.ProviderID] = true
+		if c := w.Index.ClaimOf(n); !n.Deleting() && (c == nil || !c.Deleting()) {
+			sum, nodes = sum.Add(n.Capacity), nodes+1
+		}
 	}
 	for _, c := range w.Claims {
-		if c.Pool != pool || c.ProviderID == "" || joined[c.ProviderID] || c.Deleting() {
-			continue
+		if c.Pool == pool && c.ProviderID != "" && !joined[c.ProviderID] && !c.Deleting() {
+			sum, nodes = sum.Add(c.Capacity), nodes+1
 		}
-		sum, nodes = sum.Add(c.Capacity), nodes+1
 	}
 	return sum, nodes
 }
