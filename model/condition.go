@@ -21,6 +21,14 @@ type Condition struct {
 	ObservedGeneration int64
 }
 
+// Said is what the condition says beside its status, "Reason: Message" or what there is of it; "" = nothing.
+func (c Condition) Said() string {
+	if c.Reason == "" || c.Message == "" {
+		return c.Reason + c.Message
+	}
+	return c.Reason + ": " + c.Message
+}
+
 // KeptOfNode reports whether conditions of the type are kept of nodes: those that something is decided by. Others change often and on every node.
 func KeptOfNode(typ string) bool {
 	return typ == PreemptionScheduled || typ == VMEventScheduled || typ == NodeHealthy

@@ -67,7 +67,7 @@ func (s *picture) drifted(list []*candidate) (others []*candidate) {
 
 // driftOf is why a node leaves that has drifted.
 func driftOf(c model.Condition) reason {
-	return reason{why: model.WhyDrifted, detail: c.Reason + ": " + c.Message}
+	return reason{why: model.WhyDrifted, detail: c.Said()}
 }
 
 // replace moves a node whatever that costs, or says why it stays.

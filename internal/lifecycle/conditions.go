@@ -57,6 +57,23 @@ func failure(code string) (model.Why, string) {
 	return model.WhyInstanceFailed, reasonLaunchError
 }
 
+// Refused says why the claim has no machine, by what its condition Launched keeps of the cloud's answer, and in the cloud's
+// words: nothing else in the cluster tells. why is "" where no order was refused, or not any more.
+func Refused(c model.Claim) (why model.Why, words string) {
+	x, _ := model.FindCondition(c.Conditions, model.Launched)
+	switch {
+	case x.Status == model.True:
+		return "", ""
+	case x.Reason == reasonNoCapacity, x.Reason == reasonQuota:
+		return model.WhyNoCapacity, x.Message
+	case x.Reason == reasonLaunchError && x.Status == model.False:
+		return model.WhyInstanceFailed, x.Message
+	case x.Reason == reasonLaunchError:
+		return model.WhyLaunchFailed, x.Message
+	}
+	return "", ""
+}
+
 // unregistered is what a claim without a node says of both things that need one.
 func unregistered(s model.Status, reason, message string) []model.Condition {
 	return []model.Condition{

@@ -55,8 +55,8 @@ func (a Answer) planned(b *strings.Builder, key model.PodKey) bool {
 	}
 	for _, p := range a.Plan.NewClaims {
 		if slices.Contains(p.Pods, key) {
-			fmt.Fprintf(b, "  it gets a new machine for pool %s, with %s\n", p.Pool, count(len(p.Pods)-1, "other pod"))
-			fmt.Fprintf(b, "      %s, %s, or %s\n", p.Options[0].Key, p.Options[0].Price, count(len(p.Options)-1, "other offering"))
+			fmt.Fprintf(b, "  it gets a new machine for pool %s, with %s\n", p.Pool, model.Count(len(p.Pods)-1, "other pod"))
+			fmt.Fprintf(b, "      %s, %s, or %s\n", p.Options[0].Key, p.Options[0].Price, model.Count(len(p.Options)-1, "other offering"))
 			return true
 		}
 	}

@@ -56,7 +56,9 @@ type (
 		Requests  map[string]float64 `json:"requests,omitempty"`
 		BoughtFor []string           `json:"boughtFor,omitempty"`
 		// Sizes are the others that would do for what it asked for, and the cheaper ones that would not, by price.
-		Sizes  []jsonSize   `json:"sizes,omitempty"`
+		Sizes []jsonSize `json:"sizes,omitempty"`
+		// Next is what is done next about it; absent when nothing is.
+		Next   *jsonNext    `json:"next,omitempty"`
 		Holds  *jsonHolds   `json:"holds,omitempty"`
 		Stays  *jsonVerdict `json:"stays,omitempty"`
 		Leaves *jsonVerdict `json:"leaves,omitempty"`
@@ -68,6 +70,19 @@ type (
 		PricePerHour float64 `json:"pricePerHour"`
 		// Why is set when the size would not do.
 		Why    string `json:"why,omitempty"`
+		Detail string `json:"detail,omitempty"`
+	}
+	jsonNext struct {
+		Do     string `json:"do"`
+		Why    string `json:"why"`
+		Detail string `json:"detail,omitempty"`
+		Remedy string `json:"remedy,omitempty"`
+		// HeldBy are the pods that keep a node which leaves.
+		HeldBy []jsonHolder `json:"heldBy,omitempty"`
+	}
+	jsonHolder struct {
+		Pod    string `json:"pod"`
+		Why    string `json:"why"`
 		Detail string `json:"detail,omitempty"`
 	}
 	jsonHolds struct {
@@ -235,6 +250,9 @@ func (a Answer) jsonClaim(w model.World, c *model.Claim, n *model.Node, d Disrup
 				out.Sizes = append(out.Sizes, jsonSize{x.name, x.price.Float(), string(x.why.Why), x.why.Detail})
 			}
 		}
+	}
+	if next, ok := a.next(w, c, d); ok {
+		out.Next = next.json()
 	}
 	for _, k := range d.Kept {
 		if k.Claim == c.Name {

@@ -355,7 +355,7 @@ func (in *input) pending(w model.World, choice Pending) error {
 		}
 	}
 	if n > 0 {
-		in.note(fmt.Sprintf("%s that kube-scheduler has not judged yet counted as waiting (--pending=unschedulable leaves them out)", count(n, "pod")))
+		in.note(fmt.Sprintf("%s that kube-scheduler has not judged yet counted as waiting (--pending=unschedulable leaves them out)", model.Count(n, "pod")))
 	}
 	return nil
 }
@@ -378,7 +378,7 @@ func (in *input) anywhere(w *model.World) {
 		}
 	}
 	if n > 0 {
-		in.note(fmt.Sprintf("volumes of %s taken to be within reach of every node: the input has not all of persistentvolumeclaims, persistentvolumes, storageclasses", count(n, "pod")))
+		in.note(fmt.Sprintf("volumes of %s taken to be within reach of every node: the input has not all of persistentvolumeclaims, persistentvolumes, storageclasses", model.Count(n, "pod")))
 	}
 }
 

@@ -30,13 +30,13 @@ func (a Answer) Text(wide bool) string {
 		b.WriteString("the plan in the input stands up to the audit of this version\nwhat this version would do:\n")
 	}
 	real, virtual := a.waiting()
-	fmt.Fprintf(&b, "%s, %s, %s waiting for a place", count(len(a.World.Pools), "pool"), count(len(a.World.Nodes), "node"), count(real, "pod"))
+	fmt.Fprintf(&b, "%s, %s, %s waiting for a place", model.Count(len(a.World.Pools), "pool"), model.Count(len(a.World.Nodes), "node"), model.Count(real, "pod"))
 	if virtual > 0 {
 		fmt.Fprintf(&b, ", and room for %d more that buffers keep", virtual)
 	}
 	b.WriteByte('\n')
 	if len(a.Plan.NewClaims) > 0 {
-		fmt.Fprintf(&b, "buy %s\n", count(len(a.Plan.NewClaims), "machine"))
+		fmt.Fprintf(&b, "buy %s\n", model.Count(len(a.Plan.NewClaims), "machine"))
 		a.buys(&b, a.Plan.NewClaims, named, wide)
 	} else if real+virtual > 0 {
 		b.WriteString("buy nothing\n")
@@ -71,7 +71,7 @@ func (a Answer) Trace() string {
 		if i == 0 {
 			what = "the first decision"
 		}
-		fmt.Fprintf(&b, "%4d  %s, %s, %d left  %s\n", i+1, t.Price, count(t.Machines, "machine"), t.Unscheduled, what)
+		fmt.Fprintf(&b, "%4d  %s, %s, %d left  %s\n", i+1, t.Price, model.Count(t.Machines, "machine"), t.Unscheduled, what)
 	}
 	return printable(b.String())
 }
@@ -207,7 +207,7 @@ func (a Answer) left(b *strings.Builder, named int, wide bool) {
 		}
 		pods[r] = append(pods[r], l.Pod.String())
 	}
-	fmt.Fprintf(b, "%s left over\n", count(len(a.Plan.Unscheduled), "pod"))
+	fmt.Fprintf(b, "%s left over\n", model.Count(len(a.Plan.Unscheduled), "pod"))
 	for i, r := range reasons {
 		if i == maxGroups && !wide {
 			fmt.Fprintf(b, "  and for %d more reasons\n", len(reasons)-i)
@@ -221,7 +221,7 @@ func (a Answer) left(b *strings.Builder, named int, wide bool) {
 func (a Answer) static(b *strings.Builder, named int, wide bool) {
 	for _, s := range a.Static {
 		if len(s.Create) > 0 {
-			fmt.Fprintf(b, "static pool %s: buy %s\n", s.Pool, count(len(s.Create), "machine"))
+			fmt.Fprintf(b, "static pool %s: buy %s\n", s.Pool, model.Count(len(s.Create), "machine"))
 			var list []place.NewClaim
 			for _, c := range s.Create {
 				list = append(list, c.Purchase)
@@ -229,7 +229,7 @@ func (a Answer) static(b *strings.Builder, named int, wide bool) {
 			a.buys(b, list, named, wide)
 		}
 		if len(s.Delete) > 0 {
-			fmt.Fprintf(b, "static pool %s: delete %s: %s\n", s.Pool, count(len(s.Delete), "claim"), some(s.Delete, named))
+			fmt.Fprintf(b, "static pool %s: delete %s: %s\n", s.Pool, model.Count(len(s.Delete), "claim"), some(s.Delete, named))
 		}
 		if s.Why != "" {
 			fmt.Fprintf(b, "static pool %s: the rest is held back: %s: %s\n", s.Pool, s.Why, s.Detail)
@@ -258,7 +258,7 @@ func (a Answer) refusal(r place.Refusal) string {
 		parts = append(parts, fmt.Sprintf("%s %d", x.Cause(), x.Offerings))
 	}
 	if len(parts) > 0 {
-		s += fmt.Sprintf("          removed %d of %s: %s\n", gone, count(total, "offering"), strings.Join(parts, ", "))
+		s += fmt.Sprintf("          removed %d of %s: %s\n", gone, model.Count(total, "offering"), strings.Join(parts, ", "))
 	}
 	return s
 }

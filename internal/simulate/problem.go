@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/spell"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // maxProblems bounds how many problems are told at once; the rest is counted. More than a screen nobody reads.
@@ -72,7 +73,7 @@ type Invalid struct{ Problems []Problem }
 // Error prints one problem per line.
 func (e *Invalid) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the input cannot be used, %s:", count(len(e.Problems), "problem"))
+	fmt.Fprintf(&b, "the input cannot be used, %s:", model.Count(len(e.Problems), "problem"))
 	for i, p := range e.Problems {
 		if i == maxProblems {
 			fmt.Fprintf(&b, "\n  and %d more", len(e.Problems)-i)
@@ -81,14 +82,6 @@ func (e *Invalid) Error() string {
 		b.WriteString("\n  " + p.String())
 	}
 	return b.String()
-}
-
-// count prints "1 pod" and "2 pods".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // nearest returns the word that looks most like the given one, or "" when none looks alike.

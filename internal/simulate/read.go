@@ -121,7 +121,7 @@ func read(files []File) (_ *input, err error) {
 	in.notes = append(in.notes, in.refusals.notes(files, "that the API server of this version would refuse")...)
 	for _, f := range files {
 		if n := in.again[f.Name]; n > 0 {
-			in.note(fmt.Sprintf("%s has %s more than once: what stands last counts", f.Name, count(n, "object")))
+			in.note(fmt.Sprintf("%s has %s more than once: what stands last counts", f.Name, model.Count(n, "object")))
 		}
 	}
 	byPlace(in.problems, files)

@@ -137,10 +137,10 @@ func (in *input) roll(w workload, kind string, m *podMaker) {
 		}
 	}
 	if n > 0 {
-		in.note(fmt.Sprintf("%s %s/%s was never in a cluster: its %s counted as waiting", w.header.Kind, w.namespace, w.header.Metadata.Name, count(n, "pod")))
+		in.note(fmt.Sprintf("%s %s/%s was never in a cluster: its %s counted as waiting", w.header.Kind, w.namespace, w.header.Metadata.Name, model.Count(n, "pod")))
 	}
 	if wanted > n {
-		in.note(fmt.Sprintf("%s %s/%s asks for %s: those beyond %d are left out", w.header.Kind, w.namespace, w.header.Metadata.Name, count(wanted, "pod"), n))
+		in.note(fmt.Sprintf("%s %s/%s asks for %s: those beyond %d are left out", w.header.Kind, w.namespace, w.header.Metadata.Name, model.Count(wanted, "pod"), n))
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 type Disruption struct {
 	disrupt.Decision
 	Rooms []disrupt.Room
+	// Repair says that unhealthy nodes are replaced.
+	Repair bool
 }
 
 // Disrupt asks which nodes would leave now and why the others stay, by the same decider as in the controller with the same feature gates. The
@@ -31,7 +33,7 @@ func (a Answer) Disrupt(gates map[string]bool) (d Disruption, err error) {
 	d.Decision = disrupt.Decide(disrupt.Input{World: w, Now: a.Now, Sweep: true, MinValues: a.minValues,
 		SpotToSpot: gates["SpotToSpotConsolidation"], Repair: gates["NodeRepair"],
 		Expected: func() map[string]bool { return place.Expected(place.Fits(w)) }})
-	d.Rooms = disrupt.Rooms(w, a.Now)
+	d.Rooms, d.Repair = disrupt.Rooms(w, a.Now), gates["NodeRepair"]
 	return d, nil
 }
 
@@ -106,13 +108,16 @@ func (a Answer) claim(b *strings.Builder, w model.World, c *model.Claim, n *mode
 		x, has := model.FindCondition(c.Conditions, typ)
 		switch {
 		case typ == model.Drifted && has && x.Status == model.True:
-			line("drifted", "%s: %s", x.Reason, x.Message)
-		case typ != model.Drifted && (!has || x.Status != model.True):
+			line("drifted", "%s", cmp.Or(x.Said(), "its condition does not say how"))
+		case typ != model.Drifted && (!has || x.Status != model.True) && !c.Deleting():
 			line("waits", "it is not %s yet%s", strings.ToLower(typ), after(": ", strings.TrimSpace(x.Reason+" "+x.Message)))
 		default:
 			continue
 		}
 		break
+	}
+	if next, ok := a.next(w, c, d); ok {
+		next.print(line)
 	}
 	if n != nil {
 		a.load(b, w, n)
@@ -136,7 +141,7 @@ func (a Answer) verdict(line func(word, format string, args ...any), claim strin
 		if !slices.Contains(m.Claims, claim) {
 			continue
 		}
-		line("leaves", "%s%s; moves %s, saves %s", m.Why, after(": ", m.Detail), count(m.Pods, "pod"), m.Saves)
+		line("leaves", "%s%s; moves %s, saves %s", m.Why, after(": ", m.Detail), model.Count(m.Pods, "pod"), m.Saves)
 		if len(m.Claims) > 1 {
 			line("together", "with %s", some(others(m.Claims, claim), maxNamed))
 		}
@@ -169,7 +174,7 @@ func (a Answer) load(b *strings.Builder, w model.World, n *model.Node) {
 			daemons++
 		}
 	}
-	fmt.Fprintf(b, "  %-9s %s to move when it leaves, and %d of DaemonSets or static", "holds", count(on.Tenants, "pod"), daemons)
+	fmt.Fprintf(b, "  %-9s %s to move when it leaves, and %d of DaemonSets or static", "holds", model.Count(on.Tenants, "pod"), daemons)
 	if n.Allocatable.CPU > 0 && n.Allocatable.Memory > 0 {
 		fmt.Fprintf(b, "; %d %% of cpu and %d %% of memory are asked for", 100*on.Used.CPU/n.Allocatable.CPU, 100*on.Used.Memory/n.Allocatable.Memory)
 	}
@@ -188,7 +193,7 @@ func (a Answer) ExplainPool(name string, d Disruption) (text string, ok bool) {
 		fmt.Fprintf(&b, "  %-9s "+format+"\n", append([]any{word}, args...)...)
 	}
 	held, claims, unsold := a.held(w, p)
-	fmt.Fprintf(&b, "NodePool %s with %s: %s, %s, $%.2f a month%s\n", p.Name, p.Class, count(claims, "NodeClaim"), held.price, held.price.Month(),
+	fmt.Fprintf(&b, "NodePool %s with %s: %s, %s, $%.2f a month%s\n", p.Name, p.Class, model.Count(claims, "NodeClaim"), held.price, held.price.Month(),
 		after(", without the price of ", unsold))
 	if !p.Ready() {
 		x, _ := model.FindCondition(p.Conditions, model.Ready)
@@ -199,7 +204,7 @@ func (a Answer) ExplainPool(name string, d Disruption) (text string, ok bool) {
 		if r.Pool != p.Name {
 			continue
 		}
-		line("budgets", "%s counted, %d of them leave or are not ready; may begin to leave now: %s", count(r.Nodes, "node"), r.Leaving, roomText(r))
+		line("budgets", "%s counted, %d of them leave or are not ready; may begin to leave now: %s", model.Count(r.Nodes, "node"), r.Leaving, roomText(r))
 	}
 	a.keepers(line, w, p, d)
 	a.forSale(line, p)
@@ -292,7 +297,7 @@ func (a Answer) keepers(line func(word, format string, args ...any), w model.Wor
 		}
 	}
 	if leave > 0 {
-		line("leave", "%s, saves %s", count(leave, "NodeClaim"), saves)
+		line("leave", "%s, saves %s", model.Count(leave, "NodeClaim"), saves)
 	}
 	order := slices.SortedFunc(maps.Keys(of), func(x, y model.Why) int { return cmp.Or(cmp.Compare(len(of[y]), len(of[x])), cmp.Compare(x, y)) })
 	for _, why := range order {
@@ -326,7 +331,7 @@ func (a Answer) forSale(line func(word, format string, args ...any), p model.Poo
 			}
 		}
 	}
-	line("can buy", "%d of the %s that its requirements allow, of %s", there, count(allowed, "offering"), count(len(types), "size"))
+	line("can buy", "%d of the %s that its requirements allow, of %s", there, model.Count(allowed, "offering"), model.Count(len(types), "size"))
 	if there > 0 {
 		line("", "the cheapest is %s, %s", cheapest.Key(), cheapest.Price)
 	}
@@ -355,7 +360,7 @@ func (a Answer) ExplainClass(name string) (text string, ok bool) {
 		}
 	}
 	if c.KubernetesVersion != "" {
-		line("versions", "Kubernetes %s, %s", c.KubernetesVersion, count(len(c.Images), "node image"))
+		line("versions", "Kubernetes %s, %s", c.KubernetesVersion, model.Count(len(c.Images), "node image"))
 	}
 	if c.Azure != nil && len(c.Azure.Ignored) > 0 {
 		line("ignored", "%s", strings.Join(c.Azure.Ignored, ", "))
@@ -372,7 +377,7 @@ func (a Answer) ExplainClass(name string) (text string, ok bool) {
 			claims++
 		}
 	}
-	line("used by", "%s%s, %s", count(len(pools), "NodePool"), after(": ", some(sorted(pools), maxNamed)), count(claims, "NodeClaim"))
+	line("used by", "%s%s, %s", model.Count(len(pools), "NodePool"), after(": ", some(sorted(pools), maxNamed)), model.Count(claims, "NodeClaim"))
 	return a.said(&b), true
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // maxStrange bounds how many oddities are told one by one; the others are counted. A cluster that is newer than we are has some in
@@ -60,7 +62,7 @@ func (o *oddities) notes(files []File, what string) []string {
 		out = append(out, text)
 	}
 	if n := len(o.beyond); n > 0 {
-		out = append(out, count(n, "field")+" more "+what)
+		out = append(out, model.Count(n, "field")+" more "+what)
 	}
 	return out
 }

@@ -57,7 +57,7 @@ func (a Answer) waysIn(b *strings.Builder, key model.PodKey) {
 }
 
 func triedText(x letin.Answer) string {
-	s := fmt.Sprintf("%s tried, by asking the engine %s", count(x.Tried, "change"), often(x.Questions))
+	s := fmt.Sprintf("%s tried, by asking the engine %s", model.Count(x.Tried, "change"), often(x.Questions))
 	if x.Cut {
 		s += "; there are more, which were not"
 	}
@@ -82,11 +82,11 @@ func (a Answer) wayText(w letin.Way) string {
 	default:
 		s = fmt.Sprintf("it gets %s for pool %s, %s", w.Offering, w.Pool, w.Price)
 		if w.With > 0 {
-			s += ", with " + count(w.With, "other pod")
+			s += ", with " + model.Count(w.With, "other pod")
 		}
 	}
 	if w.Also > 0 {
-		s += "; " + count(w.Also, "other pod") + " that had no place, too"
+		s += "; " + model.Count(w.Also, "other pod") + " that had no place, too"
 	}
 	if w.More != w.Price {
 		s += "; the plan costs " + moreText(w.More)

@@ -97,7 +97,7 @@ func (a Answer) whySize(line func(word, format string, args ...any), w model.Wor
 			small = append(small, x)
 		}
 	}
-	line("size", "%s %s: %s of %d would do beside it", whose, requests, count(len(cheaper)+len(dearer), "other size"), len(others))
+	line("size", "%s %s: %s of %d would do beside it", whose, requests, model.Count(len(cheaper)+len(dearer), "other size"), len(others))
 	if len(dearer) > 0 {
 		x := dearer[0]
 		line("", "the next dearer: %s, %s", x.best.Key, x.price)
@@ -111,11 +111,11 @@ func (a Answer) whySize(line func(word, format string, args ...any), w model.Wor
 				break
 			}
 		}
-		line("", "%s would not: %s", count(n, "cheaper size"), causes(small))
+		line("", "%s would not: %s", model.Count(n, "cheaper size"), causes(small))
 	}
 	if len(cheaper) > 0 {
 		line("", "%s would do and cost less today, such as %s, %s: sold out or dearer when it was bought, or its pods asked for more",
-			count(len(cheaper), "size"), cheaper[0].best.Key, cheaper[0].price)
+			model.Count(len(cheaper), "size"), cheaper[0].best.Key, cheaper[0].price)
 	}
 }
 

@@ -3,6 +3,8 @@ package top
 import (
 	"fmt"
 	"strings"
+
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // column is one column of a table.
@@ -77,21 +79,22 @@ func (s *State) head() [][]span {
 	if s.trouble != "" {
 		title = append(title, span{"   ! " + s.trouble, bad})
 	}
-	sums := []span{{count(t.machines, "node"), strong}}
+	sums := []span{{model.Count(t.machines, "node"), strong}}
 	if t.unready > 0 {
 		sums = append(sums, span{fmt.Sprintf(", ! %d not ready", t.unready), bad})
 	}
 	if t.leaving > 0 {
 		sums = append(sums, span{fmt.Sprintf(", - %d leaving", t.leaving), attention})
 	}
-	sums = append(sums, span{"   " + count(p.running, "pod") + " on nodes", plain})
+	sums = append(sums, span{"   " + model.Count(p.running, "pod") + " on nodes", plain})
 	if n := len(p.pending); n > 0 {
 		sums = append(sums, span{fmt.Sprintf(", ! %d waiting", n), bad})
 	}
 	sums = append(sums, span{fmt.Sprintf("   $%.4f/h, $%.0f a month", t.price.Float(),
 		t.price.Month()), strong})
 	if t.unpriced > 0 && t.machines > 0 {
-		sums = append(sums, span{" and " + count(t.unpriced, "node") + " of unknown price", faint})
+		unpriced := model.Count(t.unpriced, "node")
+		sums = append(sums, span{" and " + unpriced + " of unknown price", faint})
 	}
 	fill := []span{{"cpu ", plain}}
 	fill = append(fill, s.fill(t.used.CPU, t.allocatable.CPU)...)
@@ -274,14 +277,6 @@ func broken(text string, width int) (out []string) {
 		text = strings.Repeat(" ", deep) + strings.TrimLeft(text[at:], " ")
 	}
 	return append(out, text)
-}
-
-// count writes "1 pod" and "2 pods".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // cores and bytes write amounts shortly.
