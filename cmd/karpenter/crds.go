@@ -164,9 +164,7 @@ func crdsDiffCommand() *cobra.Command {
 
 func printReports(w io.Writer, reports []crdReport, output string) error {
 	if output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(reports)
+		return writeValue(w, output, reports)
 	}
 	for _, r := range reports {
 		r.print(w)

@@ -79,9 +79,7 @@ The exit code is 0 when all is well, 1 when something stops Karpenter, 2 when no
 
 func printFindings(w io.Writer, found []doctor.Finding, output string) error {
 	if output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(found)
+		return writeValue(w, output, found)
 	}
 	_, err := io.WriteString(w, doctor.Text(found))
 	return err

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/config"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
@@ -53,17 +52,13 @@ type explained struct {
 	data func(a simulate.Answer, name string, gates map[string]bool) (text []byte, ok bool, err error)
 }
 
-// print is tell or data, as the output asks.
-func (k explained) print(a simulate.Answer, name, output string, gates map[string]bool) (text []byte, ok bool, err error) {
+// answer is tell or data, as the output asks: text, or else JSON.
+func (k explained) answer(a simulate.Answer, name, output string, gates map[string]bool) (text []byte, ok bool, err error) {
 	if output == "text" {
 		said, ok, err := k.tell(a, name, gates)
 		return []byte(said), ok, err
 	}
-	text, ok, err = k.data(a, name, gates)
-	if err == nil && ok && output == "yaml" {
-		text, err = yaml.JSONToYAML(text)
-	}
-	return text, ok, err
+	return k.data(a, name, gates)
 }
 
 func (k explained) command() *cobra.Command {
@@ -96,15 +91,14 @@ func (k explained) command() *cobra.Command {
 				return err
 			}
 			f.progress.say("asking why")
-			text, ok, err := k.print(a, args[0], output, open)
+			text, ok, err := k.answer(a, args[0], output, open)
 			if err != nil {
 				return err
 			}
 			if !ok {
 				return fmt.Errorf("there is no %s %s in the input", k.kind, args[0])
 			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
+			return writeText(cmd.OutOrStdout(), output, text)
 		},
 	}
 	cmd.ValidArgsFunction = k.names(&f, &files)

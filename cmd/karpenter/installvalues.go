@@ -79,9 +79,7 @@ func (f *valuesFlags) run(cmd *cobra.Command) error {
 
 func (f *valuesFlags) print(w io.Writer, file values.File) error {
 	if f.output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(file)
+		return writeValue(w, f.output, file)
 	}
 	_, err := io.WriteString(w, file.YAML())
 	return err

@@ -5,7 +5,6 @@ package main
 
 import (
 	"crypto/fips140"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 )
@@ -92,22 +90,12 @@ func versionCommand() *cobra.Command {
 			if err := oneOfFlag("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
-			text := []byte(version + "\n")
-			var err error
-			b := build{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
-				fips140.Enabled()}
-			switch output {
-			case "json":
-				text, err = json.MarshalIndent(b, "", "  ")
-				text = append(text, '\n')
-			case "yaml":
-				text, err = yaml.Marshal(b)
+			out := cmd.OutOrStdout()
+			if output == "text" {
+				return writeText(out, output, []byte(version+"\n"))
 			}
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
+			return writeValue(out, output, build{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+				fips140.Enabled()})
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text (the version alone), json or yaml")

@@ -169,7 +169,7 @@ func (f *migrateFlags) sold(ctx context.Context, location string) (model.Catalog
 		}
 		return model.Catalog{}, err
 	}
-	azure, err := newOffline(offlineSite{location, "", f.networkPlugin, f.networkMode, f.memoryOverhead})
+	azure, err := f.offline(simulate.Site{Location: location})
 	if err != nil {
 		return model.Catalog{}, err
 	}
@@ -254,7 +254,7 @@ func (m *migration) compare(b *strings.Builder) {
 	if len(m.result.Made) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\ntoday  %s, %s, $%.2f a month", counted(m.today.Machines, "machine"), m.today.Price, m.today.Price.Month())
+	fmt.Fprintf(b, "\ntoday  %s, %s, $%.2f a month", model.Count(m.today.Machines, "machine"), m.today.Price, m.today.Price.Month())
 	if len(m.today.Unpriced) > 0 {
 		fmt.Fprintf(b, ", without %s, whose price is not known", strings.Join(m.today.Unpriced, ", "))
 	}
@@ -264,24 +264,17 @@ func (m *migration) compare(b *strings.Builder) {
 		return
 	}
 	after := m.plan.InShort("")
-	fmt.Fprintf(b, "after  %s, %s, $%.2f a month", counted(int64(after.Machines), "machine"), after.Price, after.Price.Month())
+	fmt.Fprintf(b, "after  %s, %s, $%.2f a month", model.Count(after.Machines, "machine"), after.Price, after.Price.Month())
 	if m.today.Price > 0 {
 		fmt.Fprintf(b, " (%+.1f %%)", 100*(after.Price.Float()/m.today.Price.Float()-1))
 	}
 	if after.Unscheduled > 0 {
-		fmt.Fprintf(b, "; %s would have no place", counted(int64(after.Unscheduled), "pod"))
+		fmt.Fprintf(b, "; %s would have no place", model.Count(after.Unscheduled, "pod"))
 	}
 	b.WriteString("\n\n" + m.plan.Text(false))
 	if len(m.held) > 0 {
-		fmt.Fprintf(b, "note: marked karpenter.sh/do-not-disrupt, so that drains wait for them: %s, the first is %s\n", counted(int64(len(m.held)), "pod"), m.held[0])
+		fmt.Fprintf(b, "note: marked karpenter.sh/do-not-disrupt, so that drains wait for them: %s, the first is %s\n", model.Count(len(m.held), "pod"), m.held[0])
 	}
-}
-
-func counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func trimmedLines(text string) string {
@@ -325,7 +318,5 @@ func (m *migration) json(w io.Writer) error {
 		}
 		out.Plan = bytes.TrimSpace(raw)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return writeValue(w, "json", out)
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
@@ -162,7 +161,7 @@ func (f *simulateFlags) read(ctx context.Context, o simulate.Options) (simulate.
 	}()
 	o.Offerings = func(ctx context.Context, site simulate.Site, class model.Class) (model.Catalog, error) {
 		if azure == nil {
-			made, err := newOffline(offlineSite{site.Location, site.Cluster, f.networkPlugin, f.networkMode, f.memoryOverhead})
+			made, err := f.offline(site)
 			if err != nil {
 				return model.Catalog{}, err
 			}
@@ -171,6 +170,11 @@ func (f *simulateFlags) read(ctx context.Context, o simulate.Options) (simulate.
 		return azure.Offerings(ctx, class)
 	}
 	return simulate.Read(ctx, o)
+}
+
+// offline is the Azure of a site, with the network that the flags say.
+func (f *simulateFlags) offline(site simulate.Site) (*offlineAzure, error) {
+	return newOffline(offlineSite{site.Location, site.Cluster, f.networkPlugin, f.networkMode, f.memoryOverhead})
 }
 
 // readInput reads a file, or standard input for "-", of at most so many bytes.
@@ -260,12 +264,7 @@ make one world; an object in a later file takes the place of its namesake in an 
 					return err
 				}
 			}
-			if output == "yaml" {
-				if text, err = yaml.JSONToYAML(text); err != nil {
-					return err
-				}
-			}
-			if _, err = cmd.OutOrStdout().Write(text); err != nil {
+			if err = writeText(cmd.OutOrStdout(), output, text); err != nil {
 				return err
 			}
 			if n := len(a.Plan.Unscheduled); fail && n > 0 {
