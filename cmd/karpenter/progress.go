@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // patience is how long a command works before it says on a terminal what it does.
@@ -24,7 +21,7 @@ type progress struct {
 
 // newProgress tells on the terminal behind w, and nobody when w is none.
 func newProgress(w io.Writer) *progress {
-	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if _, shown := screenOf(w); !shown {
 		w = io.Discard
 	}
 	return progressTo(w, patience)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
@@ -218,8 +219,8 @@ func readInput(stdin io.Reader, name string, most int64) (simulate.File, error) 
 
 func simulateCommand() *cobra.Command {
 	var f simulateFlags
-	var output string
-	var trace, fail bool
+	var face answerFace
+	var fail bool
 	cmd := &cobra.Command{
 		Use:   "simulate [FILE...]",
 		Short: "Say what would be bought for the pods of a cluster, a dump or a scenario, and why not",
@@ -239,12 +240,8 @@ make one world; an object in a later file takes the place of its namesake in an 
   karpenter help scenario                                 # how scenarios are written
   kubectl get nodes,pods,nodepools -A -o json | karpenter simulate - --location westeurope`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOfFlag("output", output, "text", "wide", "json", "yaml"); err != nil {
+			if err := face.check(); err != nil {
 				return err
-			}
-			machines := output == "json" || output == "yaml"
-			if trace && machines {
-				return fmt.Errorf("--trace is text: leave it out, or -o %s", output)
 			}
 			if f.accept < 0 {
 				return fmt.Errorf("--trace-upto: %d is no line of a trace; they begin with 1", f.accept)
@@ -255,16 +252,8 @@ make one world; an object in a later file takes the place of its namesake in an 
 			if err != nil {
 				return err
 			}
-			text := []byte(a.Text(output == "wide"))
-			if trace {
-				text = append(text, a.Trace()...)
-			}
-			if machines {
-				if text, err = a.JSON(); err != nil {
-					return err
-				}
-			}
-			if err = writeText(cmd.OutOrStdout(), output, text); err != nil {
+			f.progress.end() // nothing comes between the lines of a table
+			if err := face.write(cmd.OutOrStdout(), a); err != nil {
 				return err
 			}
 			if n := len(a.Plan.Unscheduled); fail && n > 0 {
@@ -274,12 +263,64 @@ make one world; an object in a later file takes the place of its namesake in an 
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&trace, "trace", false, "also list the decisions on the way to the plan, and what each changed")
+	face.register(cmd)
 	cmd.Flags().IntVar(&f.accept, "trace-upto", 0, "show the plan as it was at this line of the trace")
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, "also say in short what would be if: a file on top, or "+simulate.Variations+". May be given more than once")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, wide (nothing cut short), json or yaml")
 	cmd.Flags().BoolVar(&fail, "fail-on-unscheduled", false, fmt.Sprintf("end with exit code %d when a pod is left without a place", unscheduledExit))
 	return cmd
+}
+
+// answerFace is how an answer is shown.
+type answerFace struct {
+	output string // "" = table on a terminal, else text
+	trace  bool
+	colour colourFlag
+}
+
+func (f *answerFace) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", "", "table, text, wide (text, and nothing cut short), json or yaml (default: table on a terminal, else text)")
+	fl.BoolVar(&f.trace, "trace", false, "also list the decisions on the way to the plan, and what each changed")
+	f.colour.register(cmd)
+}
+
+func (f *answerFace) check() error {
+	if f.output != "" {
+		if err := oneOfFlag("output", f.output, "table", "text", "wide", "json", "yaml"); err != nil {
+			return err
+		}
+	}
+	if f.trace && (f.output == "json" || f.output == "yaml") {
+		return fmt.Errorf("--trace is text: leave it out, or -o %s", f.output)
+	}
+	return f.colour.check()
+}
+
+func (f *answerFace) write(w io.Writer, a simulate.Answer) error {
+	screen, shown := screenOf(w)
+	output := f.output
+	if output == "" && (shown || f.colour.when == "always") {
+		output = "table"
+	}
+	if output == "json" || output == "yaml" {
+		text, err := a.JSON()
+		if err != nil {
+			return err
+		}
+		return writeText(w, output, text)
+	}
+	text := a.Text(output == "wide")
+	if output == "table" {
+		look := simulate.Look{Colour: f.colour.on(shown, os.Getenv)}
+		if shown {
+			look.Width, _, _ = term.GetSize(int(screen.Fd())) // 0 when it does not say: nothing is cut
+		}
+		text = a.Table(look)
+	}
+	if f.trace {
+		text += a.Trace()
+	}
+	return writeText(w, output, []byte(text))
 }
 
 // unscheduledExit is the exit code of a simulation that was asked to fail, so that scripts can tell it from one that could not be made.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/karpenter-aks/karpenter/internal/config"
 	"github.com/karpenter-aks/karpenter/internal/simulate"
@@ -19,7 +18,8 @@ import (
 func topCommand() *cobra.Command {
 	var f simulateFlags
 	var files []string
-	var gates, view, filter, colour, keys string
+	var gates, view, filter, keys string
+	var colour colourFlag
 	var once bool
 	cmd := &cobra.Command{
 		Use:   "top [--from FILE]",
@@ -38,7 +38,7 @@ With --from a dump or a scenario is looked at instead of a cluster. With --keys 
 			if err := oneOfFlag("view", view, top.Views()...); err != nil {
 				return err
 			}
-			if err := oneOfFlag("color", colour, "auto", "always", "never"); err != nil {
+			if err := colour.check(); err != nil {
 				return err
 			}
 			open, err := config.Gates(gates)
@@ -59,10 +59,9 @@ With --from a dump or a scenario is looked at instead of a cluster. With --keys 
 				return err
 			}
 			defer seen.stop()
-			out, isFile := cmd.OutOrStdout().(*os.File)
-			shown := isFile && term.IsTerminal(int(out.Fd()))
+			out, shown := screenOf(cmd.OutOrStdout())
 			state := top.NewState(top.Options{Source: seen.source, View: view, Filter: filter, ASCII: !letters(os.Getenv),
-				Colour: coloured(colour, shown && !once, os.Getenv), Commands: given.list(), Welcome: given.Welcome})
+				Colour: colour.on(shown && !once, os.Getenv), Commands: given.list(), Welcome: given.Welcome})
 			if once || !shown {
 				return printOnce(cmd.Context(), &seen, state, cmd.OutOrStdout())
 			}
@@ -77,7 +76,7 @@ With --from a dump or a scenario is looked at instead of a cluster. With --keys 
 	fl.StringVar(&view, "view", "nodes", "what to begin with: "+strings.Join(top.Views(), ", "))
 	fl.StringVar(&filter, "filter", "", "show only rows with these words")
 	fl.StringVar(&keys, "keys", "", "a YAML file of keys that run commands of yours; docs/top.md says how it is written")
-	fl.StringVar(&colour, "color", "auto", "auto (on terminals, unless NO_COLOR is set), always or never")
+	colour.register(cmd)
 	return cmd
 }
 
@@ -89,14 +88,6 @@ func letters(env func(string) string) bool {
 		}
 	}
 	return false
-}
-
-// coloured says whether to use colours. Source of NO_COLOR: no-color.org.
-func coloured(flag string, screen bool, env func(string) string) bool {
-	if flag == "auto" {
-		return screen && env("NO_COLOR") == "" && env("TERM") != "dumb"
-	}
-	return flag == "always"
 }
 
 // printOnce prints what a first whole picture holds.

@@ -23,43 +23,65 @@ func (a Answer) Text(wide bool) string {
 		named = 1 << 30
 	}
 	var b strings.Builder
-	switch {
-	case len(a.Refused) > 0:
-		fmt.Fprintf(&b, "the plan in the input is unsound, and its controller refused it:%s\nwhat this version would do:\n", findings(a.Refused))
-	case a.HoldsPlan:
-		b.WriteString("the plan in the input stands up to the audit of this version\nwhat this version would do:\n")
-	}
-	real, virtual := a.waiting()
-	fmt.Fprintf(&b, "%s, %s, %s waiting for a place", model.Count(len(a.World.Pools), "pool"), model.Count(len(a.World.Nodes), "node"), model.Count(real, "pod"))
-	if virtual > 0 {
-		fmt.Fprintf(&b, ", and room for %d more that buffers keep", virtual)
-	}
-	b.WriteByte('\n')
-	if len(a.Plan.NewClaims) > 0 {
-		fmt.Fprintf(&b, "buy %s\n", model.Count(len(a.Plan.NewClaims), "machine"))
-		a.buys(&b, a.Plan.NewClaims, named, wide)
-	} else if real+virtual > 0 {
-		b.WriteString("buy nothing\n")
-	}
+	a.asked(&b)
+	b.WriteString(a.buyText())
+	a.buys(&b, a.Plan.NewClaims, named, wide)
 	a.fits(&b, named, wide)
 	a.left(&b, named, wide)
-	a.static(&b, named, wide)
-	fmt.Fprintf(&b, "price %s, $%.2f a month\n", a.price(), a.price().Month())
+	a.static(&b, named, func(list []place.NewClaim) { a.buys(&b, list, named, wide) })
+	b.WriteString(a.priceText())
 	a.totalLines(&b, wide)
-	if a.Bound != nil {
-		fmt.Fprintf(&b, "bound %s, the plan is %.1f %% above\n", a.Bound, 100*a.gap())
-		if names := a.ignored(); len(names) > 0 && a.gap() >= visibleGap {
-			fmt.Fprintf(&b, "  the bound ignores %s\n", strings.Join(names, ", "))
-		}
-	}
-	if a.Plan.BudgetExceeded {
-		b.WriteString("the search was cut short: the plan is sound, but may be dearer than it could be\n")
-	}
+	a.bounds(&b)
 	a.whatIf(&b)
 	for _, n := range a.Notes {
 		b.WriteString("note: " + n + "\n")
 	}
 	return printable(b.String())
+}
+
+// asked says what the question is: what stands in the input.
+func (a Answer) asked(b *strings.Builder) {
+	switch {
+	case len(a.Refused) > 0:
+		fmt.Fprintf(b, "the plan in the input is unsound, and its controller refused it:%s\nwhat this version would do:\n", findings(a.Refused))
+	case a.HoldsPlan:
+		b.WriteString("the plan in the input stands up to the audit of this version\nwhat this version would do:\n")
+	}
+	real, virtual := a.waiting()
+	fmt.Fprintf(b, "%s, %s, %s waiting for a place", model.Count(len(a.World.Pools), "pool"), model.Count(len(a.World.Nodes), "node"), model.Count(real, "pod"))
+	if virtual > 0 {
+		fmt.Fprintf(b, ", and room for %d more that buffers keep", virtual)
+	}
+	b.WriteByte('\n')
+}
+
+// buyText says how many machines are bought, "" where no pod waits for one.
+func (a Answer) buyText() string {
+	real, virtual := a.waiting()
+	switch {
+	case len(a.Plan.NewClaims) > 0:
+		return "buy " + model.Count(len(a.Plan.NewClaims), "machine") + "\n"
+	case real+virtual > 0:
+		return "buy nothing\n"
+	}
+	return ""
+}
+
+func (a Answer) priceText() string {
+	return fmt.Sprintf("price %s, $%.2f a month\n", a.price(), a.price().Month())
+}
+
+// bounds says how good the plan is.
+func (a Answer) bounds(b *strings.Builder) {
+	if a.Bound != nil {
+		fmt.Fprintf(b, "bound %s, the plan is %.1f %% above\n", a.Bound, 100*a.gap())
+		if names := a.ignored(); len(names) > 0 && a.gap() >= visibleGap {
+			fmt.Fprintf(b, "  the bound ignores %s\n", strings.Join(names, ", "))
+		}
+	}
+	if a.Plan.BudgetExceeded {
+		b.WriteString("the search was cut short: the plan is sound, but may be dearer than it could be\n")
+	}
 }
 
 // Trace prints, for people, the decisions that the search accepted one after the other.
@@ -109,7 +131,7 @@ func together(list []place.NewClaim, apart bool) []*alike {
 func (a Answer) buys(b *strings.Builder, list []place.NewClaim, named int, wide bool) {
 	for i, g := range together(list, wide) {
 		if i == maxGroups && !wide {
-			fmt.Fprintf(b, "  and other kinds of machines: -o wide names all\n")
+			b.WriteString(moreKinds)
 			break
 		}
 		best := g.first.Options[0]
@@ -134,6 +156,9 @@ func (a Answer) buys(b *strings.Builder, list []place.NewClaim, named int, wide 
 	}
 }
 
+// moreKinds stands for machines that are not named.
+const moreKinds = "  and other kinds of machines: -o wide names all\n"
+
 // othersNamed is how many further offerings a line names.
 func othersNamed(wide bool) int {
 	if wide {
@@ -144,21 +169,42 @@ func othersNamed(wide bool) int {
 
 // share says how full the machines of the best option are on average.
 func (a Answer) share(g *alike) string {
+	cpu, memory, ok := a.fill(g)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(" (%d %% of cpu, %d %% of memory)", cpu, memory)
+}
+
+// fill is how full they are, in per cent. ok is false when nobody knows their room.
+func (a Answer) fill(g *alike) (cpu, memory int64, ok bool) {
 	t, ok := a.catalog(g.first.Pool).Type(g.first.Options[0].Key.Type)
 	room := t.Allocatable
 	if !ok || room.CPU == 0 || room.Memory == 0 {
-		return ""
+		return 0, 0, false
 	}
 	n := int64(g.n)
-	return fmt.Sprintf(" (%d %% of cpu, %d %% of memory)", 100*g.requests.CPU/(n*room.CPU), 100*g.requests.Memory/(n*room.Memory))
+	return 100 * g.requests.CPU / (n * room.CPU), 100 * g.requests.Memory / (n * room.Memory), true
 }
 
 func (a Answer) fits(b *strings.Builder, named int, wide bool) {
 	if len(a.Plan.Existing) == 0 {
 		return
 	}
-	var places []string
-	pods := map[string][]string{}
+	places, pods := a.places()
+	b.WriteString(a.fitsText())
+	for i, where := range places {
+		if i == maxGroups && !wide {
+			b.WriteString(moreNodes(len(places) - i))
+			break
+		}
+		fmt.Fprintf(b, "  %s: %s\n", where, some(sorted(pods[where]), named))
+	}
+}
+
+// places names what is there that pods fit on, and which fit on each.
+func (a Answer) places() (places []string, pods map[string][]string) {
+	pods = map[string][]string{}
 	for _, n := range a.Plan.Existing {
 		where := targetText(n)
 		if pods[where] == nil {
@@ -167,24 +213,19 @@ func (a Answer) fits(b *strings.Builder, named int, wide bool) {
 		pods[where] = append(pods[where], n.Pod.String())
 	}
 	slices.SortFunc(places, natural)
-	fmt.Fprintf(b, "%s on what is there\n", fitText(len(a.Plan.Existing)))
-	for i, where := range places {
-		if i == maxGroups && !wide {
-			fmt.Fprintf(b, "  and on %d more\n", len(places)-i)
-			break
-		}
-		fmt.Fprintf(b, "  %s: %s\n", where, some(sorted(pods[where]), named))
-	}
+	return places, pods
 }
 
 // maxGroups bounds how many nodes or reasons a list has, unless everything was asked for.
 const maxGroups = 20
 
-func fitText(n int) string {
-	if n == 1 {
-		return "1 pod fits"
+func moreNodes(n int) string { return fmt.Sprintf("  and on %d more\n", n) }
+
+func (a Answer) fitsText() string {
+	if n := len(a.Plan.Existing); n > 1 {
+		return fmt.Sprintf("%d pods fit on what is there\n", n)
 	}
-	return fmt.Sprintf("%d pods fit", n)
+	return "1 pod fits on what is there\n"
 }
 
 func targetText(n place.Nomination) string {
@@ -198,27 +239,49 @@ func (a Answer) left(b *strings.Builder, named int, wide bool) {
 	if len(a.Plan.Unscheduled) == 0 {
 		return
 	}
-	var reasons []string
-	pods := map[string][]string{}
-	for _, l := range a.Plan.Unscheduled {
-		r := a.reasons(l)
-		if pods[r] == nil {
-			reasons = append(reasons, r)
-		}
-		pods[r] = append(pods[r], l.Pod.String())
-	}
-	fmt.Fprintf(b, "%s left over\n", model.Count(len(a.Plan.Unscheduled), "pod"))
-	for i, r := range reasons {
+	b.WriteString(a.leftText())
+	groups := a.unlucky()
+	for i, g := range groups {
 		if i == maxGroups && !wide {
-			fmt.Fprintf(b, "  and for %d more reasons\n", len(reasons)-i)
+			b.WriteString(moreReasons(len(groups) - i))
 			break
 		}
-		fmt.Fprintf(b, "  %s\n%s", some(sorted(pods[r]), named), r)
+		fmt.Fprintf(b, "  %s\n%s", some(g.pods, named), a.reasons(g.first))
 	}
 }
 
-// static prints what pools with a fixed number of replicas do.
-func (a Answer) static(b *strings.Builder, named int, wide bool) {
+func (a Answer) leftText() string {
+	return model.Count(len(a.Plan.Unscheduled), "pod") + " left over\n"
+}
+
+func moreReasons(n int) string { return fmt.Sprintf("  and for %d more reasons\n", n) }
+
+// unlucky are pods that are left over for the same reasons.
+type unlucky struct {
+	first place.Unscheduled
+	pods  []string // as people count
+}
+
+// unlucky groups the pods that are left over, in the order of the plan.
+func (a Answer) unlucky() []*unlucky {
+	var out []*unlucky
+	of := map[string]*unlucky{}
+	for _, l := range a.Plan.Unscheduled {
+		r := a.reasons(l)
+		if of[r] == nil {
+			of[r] = &unlucky{first: l}
+			out = append(out, of[r])
+		}
+		of[r].pods = append(of[r].pods, l.Pod.String())
+	}
+	for _, g := range out {
+		sorted(g.pods)
+	}
+	return out
+}
+
+// static prints what pools with a fixed number of replicas do. buys prints what they buy.
+func (a Answer) static(b *strings.Builder, named int, buys func([]place.NewClaim)) {
 	for _, s := range a.Static {
 		if len(s.Create) > 0 {
 			fmt.Fprintf(b, "static pool %s: buy %s\n", s.Pool, model.Count(len(s.Create), "machine"))
@@ -226,7 +289,7 @@ func (a Answer) static(b *strings.Builder, named int, wide bool) {
 			for _, c := range s.Create {
 				list = append(list, c.Purchase)
 			}
-			a.buys(b, list, named, wide)
+			buys(list)
 		}
 		if len(s.Delete) > 0 {
 			fmt.Fprintf(b, "static pool %s: delete %s: %s\n", s.Pool, model.Count(len(s.Delete), "claim"), some(s.Delete, named))

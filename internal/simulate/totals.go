@@ -49,25 +49,37 @@ func byZone(_ string, o model.OfferingKey) string     { return cmp.Or(o.Zone, "n
 func byCapacity(_ string, o model.OfferingKey) string { return o.CapacityType }
 func byPool(pool string, _ model.OfferingKey) string  { return pool }
 
-// totalLines prints totals for people where there is more than one to tell apart.
-func (a Answer) totalLines(b *strings.Builder, wide bool) {
+// sums are totals by one thing.
+type sums struct {
+	by   string
+	list []Total
+}
+
+// sums are those for people, where there is more than one to tell apart.
+func (a Answer) sums() (out []sums) {
 	for _, of := range []struct {
 		label string
 		name  func(string, model.OfferingKey) string
 	}{{"size", bySize}, {"zone", byZone}, {"capacity", byCapacity}, {"pool", byPool}} {
-		list := a.totals(of.name)
-		if len(list) < 2 {
-			continue
+		if list := a.totals(of.name); len(list) > 1 {
+			out = append(out, sums{of.label, list})
 		}
+	}
+	return out
+}
+
+// totalLines prints them.
+func (a Answer) totalLines(b *strings.Builder, wide bool) {
+	for _, of := range a.sums() {
 		most := maxNamed
 		if wide {
-			most = len(list)
+			most = len(of.list)
 		}
 		var parts []string
-		for _, t := range list {
+		for _, t := range of.list {
 			parts = append(parts, fmt.Sprintf("%d × %s %s", t.Machines, t.Name, t.Price))
 		}
-		fmt.Fprintf(b, "  by %-9s%s\n", of.label, some(parts, most))
+		fmt.Fprintf(b, "  by %-9s%s\n", of.by, some(parts, most))
 	}
 }
 

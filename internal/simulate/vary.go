@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -91,19 +90,19 @@ func (a Answer) whatIf(b *strings.Builder) {
 	if len(a.WhatIf) == 0 {
 		return
 	}
-	var table strings.Builder
-	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "what if\tmachines\tleft over\tprice\tchange")
+	b.WriteString(aligned(a.whatIfRows()))
+}
+
+// whatIfRows are the rows of the table, its head first.
+func (a Answer) whatIfRows() [][]string {
+	rows := [][]string{{"what if", "machines", "left over", "price", "change"}}
 	base := a.InShort("(as it is)")
 	for _, v := range append([]Varied{base}, a.WhatIf...) {
 		change := ""
 		if v.What != base.What && base.Price > 0 {
 			change = fmt.Sprintf("%+.1f %%", 100*(v.Price.Float()/base.Price.Float()-1))
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", v.What, v.Machines, v.Unscheduled, v.Price, change)
+		rows = append(rows, []string{v.What, fmt.Sprint(v.Machines), fmt.Sprint(v.Unscheduled), v.Price.String(), change})
 	}
-	t.Flush() // a strings.Builder takes everything
-	for line := range strings.Lines(table.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+	return rows
 }
