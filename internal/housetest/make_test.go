@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,36 @@ func TestABuildThatFailsSaysWhatToDo(t *testing.T) {
 				t.Errorf("make %s, where the compiler says %q: %v, want %q in\n%s", target, said,
 					err, want, text)
 			}
+		}
+	}
+}
+
+// A first build takes minutes, and says how far it is; where nothing is left to compile, nothing is said of it.
+func TestALongBuildSaysHowFarItIs(t *testing.T) {
+	const packages = 250
+	for compiles, want := range map[int]string{
+		packages: "  100 of at most 250 packages are compiled\n" +
+			"  200 of at most 250 packages are compiled\n",
+		0: "",
+	} {
+		dir := t.TempDir()
+		script := "#!/bin/sh\n" +
+			"n=" + strconv.Itoa(compiles) + "\n" +
+			"[ \"$1\" = list ] && n=" + strconv.Itoa(packages) + "\n" +
+			"i=0; while [ $i -lt $n ]; do echo some/package/$i; i=$((i + 1)); done\n"
+		err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o700)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "make", "-C", filepath.Join("..", ".."), "compile",
+			"BIN="+filepath.Join(dir, "bin"))
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		text := string(out)
+		told := strings.Contains(text, "packages are compiled")
+		if err != nil || !strings.Contains(text, want) || told != (want != "") ||
+			!strings.Contains(text, "several minutes") {
+			t.Errorf("%d packages to compile: %v, want %q in\n%s", compiles, err, want, text)
 		}
 	}
 }
