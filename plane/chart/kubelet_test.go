@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -47,6 +48,13 @@ var choices = map[string][]any{
 	"failSwapOn":           {true, false},
 }
 
+// beside are values for fields of the class outside kubelet, from which flags come, too.
+var beside = map[string][]any{
+	"maxPods":     {-1, 0, 9, 10, 110, 250, 251, math.MaxInt32},
+	"imageFamily": {"Ubuntu", "Ubuntu2204", "Ubuntu2404", "AzureLinux", "Windows"},
+	"fipsMode":    {"FIPS", "Disabled", "Maybe"},
+}
+
 var sysctls = []string{"kernel.sem", "kernel.sem*", "kernel.shm*", "kernel/shm*", "kernel.shm_*", "kernel.shm_rmid_forced", "kernel.shmmax*", "kernel.msg*",
 	"kernel.msgmax", "kernel.*", "net.*", "net*", "net/ipv4/tcp_rmem", "net.ipv4.conf.eth0/1.rp_filter", "net.core.somaxconn", "net.ipv4.-x", "net.ipv4..x",
 	"net.ipv4.tcp_*", "fs.mqueue.*", "fs/mqueue/msg_max", "fs.mqueue/msg_max", "fs.mqueue.", "fs.file-max", "vm.swappiness", "user.max_user_namespaces",
@@ -63,9 +71,10 @@ func TestEveryAcceptedClassStartsTheKubelet(t *testing.T) {
 	if err := before36.SetFromMap(map[string]bool{"CustomCPUCFSQuotaPeriod": false}); err != nil { // its default until then
 		t.Fatal(err)
 	}
-	try := func(kubelet map[string]any) {
+	try := func(kubelet, others map[string]any) {
 		t.Helper()
 		spec := map[string]any{"kubelet": kubelet}
+		maps.Copy(spec, others)
 		raw, err := json.Marshal(map[string]any{"apiVersion": "karpenter.azure.com/v1beta1", "kind": "AKSNodeClass",
 			"metadata": map[string]any{"name": "drawn"}, "spec": spec})
 		if err != nil {
@@ -76,8 +85,10 @@ func TestEveryAcceptedClassStartsTheKubelet(t *testing.T) {
 			return
 		}
 		accepted++
-		for field, v := range kubelet {
-			taken[fmt.Sprint(field, "=", v)] = true
+		for _, fields := range []map[string]any{kubelet, others} {
+			for field, v := range fields {
+				taken[fmt.Sprint(field, "=", v)] = true
+			}
 		}
 		var class v1beta1.AKSNodeClass
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &class); err != nil {
@@ -95,43 +106,43 @@ func TestEveryAcceptedClassStartsTheKubelet(t *testing.T) {
 	}
 	for field, values := range choices { // each edge alone
 		for _, v := range values {
-			try(map[string]any{field: v})
+			try(map[string]any{field: v}, nil)
+		}
+	}
+	for field, values := range beside {
+		for _, v := range values {
+			try(map[string]any{}, map[string]any{field: v})
 		}
 	}
 	for _, s := range sysctls {
-		try(map[string]any{"allowedUnsafeSysctls": []any{s}})
+		try(map[string]any{"allowedUnsafeSysctls": []any{s}}, nil)
 	}
-	for range 300 {
-		kubelet := map[string]any{}
-		for _, field := range slices.Sorted(keys(choices)) {
-			if rng.IntN(3) == 0 {
-				kubelet[field] = choices[field][rng.IntN(len(choices[field]))]
+	draw := func(from map[string][]any, one int) map[string]any {
+		out := map[string]any{}
+		for _, field := range slices.Sorted(maps.Keys(from)) {
+			if rng.IntN(one) == 0 {
+				out[field] = from[field][rng.IntN(len(from[field]))]
 			}
 		}
+		return out
+	}
+	for range 300 {
+		kubelet := draw(choices, 3)
 		if rng.IntN(3) == 0 {
 			kubelet["allowedUnsafeSysctls"] = []any{sysctls[rng.IntN(len(sysctls))], sysctls[rng.IntN(len(sysctls))]}
 		}
-		try(kubelet)
+		try(kubelet, draw(beside, 6))
 	}
 	// The draw must reach what users write, or it proves nothing.
 	for _, want := range []string{"cpuCFSQuotaPeriod=10ms", "containerLogMaxSize=1K", "containerLogMaxSize=99Ti", "containerLogMaxSize=99999999Mi", "imageGCHighThresholdPercent=1",
-		"imageGCLowThresholdPercent=99", "allowedUnsafeSysctls=[kernel.shm*]", "allowedUnsafeSysctls=[net.ipv4.tcp_*]", "podPidsLimit=-1"} {
+		"imageGCLowThresholdPercent=99", "allowedUnsafeSysctls=[kernel.shm*]", "allowedUnsafeSysctls=[net.ipv4.tcp_*]", "podPidsLimit=-1",
+		"maxPods=10", "maxPods=250", "imageFamily=AzureLinux", "fipsMode=FIPS"} {
 		if !taken[want] {
 			t.Errorf("%s was never accepted", want)
 		}
 	}
 	if accepted < 60 {
 		t.Errorf("only %d classes were accepted", accepted)
-	}
-}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
 	}
 }
 
