@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/world"
 )
 
-// A loop's pass is called when the mirror changed, when the time it asked for has passed, or when a step for a claim failed and may be tried again.
+// A loop's pass is called when the mirror changed, when the time it asked for has passed, or when a step that it started failed and may be tried again.
 type loop struct {
 	name string
 	// pass looks at the world once and starts what is due. It returns when it wants to be called again at the
@@ -54,6 +54,8 @@ func (c *Controller) run(ctx context.Context, l loop) {
 	if l.worth == nil {
 		l.worth = func(all world.About) world.About { return all }
 	}
+	again := make(chan struct{}, 1)
+	ctx = withAgain(ctx, again)
 	var news world.News
 	var whole time.Time // when everything was looked at last; zero = it must be
 	for ctx.Err() == nil {
@@ -79,12 +81,34 @@ func (c *Controller) run(ctx context.Context, l loop) {
 			}
 		}
 		pause := rest(c.Now().Sub(began))
-		news = c.await(ctx, l, watch, next, pause)
+		news = c.await(ctx, l, watch, again, next, pause)
 	}
 }
 
-// await returns when something changed that the loop depends on, and a pause is over behind that; or after next. It says what changed.
-func (c *Controller) await(ctx context.Context, l loop, watch *world.Watch, next, pause time.Duration) (news world.News) {
+// againKey is the key of a context's channel that takes a note when a step failed and may be tried again.
+type againKey struct{}
+
+func withAgain(ctx context.Context, again chan<- struct{}) context.Context {
+	return context.WithValue(ctx, againKey{}, again)
+}
+
+// askAgain has the loop whose context it is called again after a while. A step that failed changes nothing in the mirror that would call it.
+func askAgain(ctx context.Context, after time.Duration) {
+	again, _ := ctx.Value(againKey{}).(chan<- struct{})
+	if again == nil {
+		return
+	}
+	time.AfterFunc(after, func() {
+		select {
+		case again <- struct{}{}:
+		default: // it will be called
+		}
+	})
+}
+
+// await returns when something changed that the loop depends on, or again has a note, and a pause is over behind that; or after next. It says what changed:
+// everything, where steps are to be tried again.
+func (c *Controller) await(ctx context.Context, l loop, watch *world.Watch, again <-chan struct{}, next, pause time.Duration) (news world.News) {
 	timer := time.NewTimer(next)
 	defer timer.Stop()
 	var gathered <-chan time.Time
@@ -93,6 +117,11 @@ func (c *Controller) await(ctx context.Context, l loop, watch *world.Watch, next
 		case <-ctx.Done():
 			return news
 		case <-timer.C:
+			return news
+		case <-again:
+			sleep(ctx, pause)
+			news.Add(watch.Take())
+			news.About |= l.about
 			return news
 		case <-gathered:
 			gathered = nil
@@ -164,7 +193,7 @@ type tasks struct {
 	crashed func(loop, about string, err error)
 	// count is told of steps that begin and end; nil = nobody.
 	count *observe.Steps
-	// failed is told for how long a step that failed is held back; nil = nobody. A step that changed nothing wakes no loop.
+	// failed is told for how long a step that failed is held back; nil = the loop that started it is called again then.
 	failed func(key string, held time.Duration)
 
 	// mu guards the fields below.
@@ -248,8 +277,12 @@ func (t *tasks) step(ctx context.Context, key, name string, fn func(context.Cont
 			t.crashed(t.name, key, err)
 		}
 		held := t.finish(k, name, now, err)
-		if err != nil && t.failed != nil {
+		switch {
+		case err == nil:
+		case t.failed != nil:
 			t.failed(key, held)
+		default:
+			askAgain(ctx, held)
 		}
 	}()
 	return 0
