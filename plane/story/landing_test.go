@@ -15,37 +15,43 @@ import (
 // until kube-scheduler flushes its queue needs five.
 const landingPatience = 150 * time.Second
 
-// missed bounds for how many of the 500 pods another machine may be bought, or was before they found another place, when kube-scheduler is told what was planned. None is the
-// rule. Nodes do not open in one instant, and a machine that has several times as much to do as it can may cost a pod its place in between.
-const missed = 5
+// missed bounds for how many of the 500 pods another machine may be bought, or was before they found another place, when kube-scheduler is told what was planned: a part of
+// those for which one is bought in the same run when it is told nothing. None is the rule. But nodes do not open in one instant, and a machine that has several times as much to
+// do as it can may cost a pod its place in between.
+const missed = 4
 
 // TestLanding lets 500 pods of mixed shapes wait, then opens a pool for them: one plan is made, kube-scheduler is told of it, and the real one must
-// bind the pods to what was bought for them.
+// bind the pods to what was bought for them. When it is told nothing everybody finds a place nevertheless, on machines that were bought for others or in a second round.
 func TestLanding(t *testing.T) {
-	if again := landed(t, true); len(again) > missed {
-		t.Errorf("too many pods did not get the place that was bought for them: %s", strings.Join(again, ", "))
-	}
+	untold := 0
+	t.Run("kube-scheduler is told nothing", func(t *testing.T) {
+		landed(t, false, func(again []string) {
+			if untold = len(again); untold == 0 {
+				t.Fatal("all got what was bought for them: is kube-scheduler told nothing, and are nominations of use?")
+			}
+		})
+	})
+	t.Run("kube-scheduler is told", func(t *testing.T) {
+		landed(t, true, func(again []string) {
+			if len(again)*missed > untold {
+				t.Fatalf("another machine was bought for %d pods, and for %d when kube-scheduler was told nothing: nominations are of little use", len(again), untold)
+			}
+		})
+	})
 }
 
-// TestLandingUntold is the same when kube-scheduler is told nothing: everybody finds a place nevertheless, on machines that were bought for others or in a second round.
-func TestLandingUntold(t *testing.T) {
-	if again := landed(t, false); len(again) == 0 {
-		t.Error("all got what was bought for them: is kube-scheduler told nothing, and are nominations of use?")
-	}
-}
-
-// landed plays a landing to the end, says what came of it, for make bench-compare to read, and returns the pods that more than one machine was bought for.
-func landed(t *testing.T, told bool) []string {
+// landed plays a landing to the end, says what came of it, for make bench-compare to read, and has the pods judged that more than one machine was bought for.
+func landed(t *testing.T, told bool, judge func(again []string)) {
 	l := up(t, "--boot-time", "0s", "--boot-spread", "3s", "--feature-gates", fmt.Sprintf("nominatedNodes=%v", told))
 	x := l.landMixture()
 	t.Logf("landing of 500 pods of mixed shapes: told %v; machines planned %d, there %d; bought for again %d; seconds %.0f", told, x.planned, len(l.nodes()), len(x.again), x.took.Seconds())
 	if len(x.again) > 0 {
 		t.Logf("bought for again: %s", strings.Join(x.again, ", "))
 	}
+	judge(x.again) // before anything is cleared away: a failure shows who is where
 	l.do("kubectl", "delete", "deployments", "--all")
 	l.do("kubectl", "delete", "nodepool", "landing", "--wait=false")
 	l.until("nothing is left", 2*time.Minute, l.nothingLeft)
-	return x.again
 }
 
 // landing is what came of one.
@@ -100,7 +106,7 @@ func (l *lab) landMixture() landing {
 	l.until("each claim has its node", time.Minute, func() bool { return len(l.claims()) == len(l.nodes()) }) // the last pod may run before
 	for _, c := range l.claims() {
 		if !first[c.Name] {
-			x.again = append(x.again, strings.Split(c.Annotations["karpenter.azure.com/planned-pods"], ",")...)
+			x.again = append(x.again, strings.FieldsFunc(c.Annotations["karpenter.azure.com/planned-pods"], func(r rune) bool { return r == ',' })...)
 		}
 	}
 	slices.Sort(x.again)
