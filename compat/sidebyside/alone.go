@@ -92,7 +92,7 @@ func fromPods() (string, error) {
 	}
 	var err error
 	var plan place.Plan
-	seen := w
+	var seen model.World
 	before := live()
 	mirror := world.New()
 	reader, err := apikube.NewReader(mirror)
@@ -107,7 +107,8 @@ func fromPods() (string, error) {
 			}
 		}
 		mirror.Synced()
-		seen.Pods = mirror.Snapshot().Flat().Pods
+		seen = mirror.Snapshot()
+		seen.Pools, seen.Classes, seen.Catalogs, seen.Namespaces = w.Pools, w.Classes, w.Catalogs, w.Namespaces
 	})
 	if err != nil {
 		return "", err
