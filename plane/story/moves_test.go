@@ -59,7 +59,8 @@ func TestNodesMoveAlthoughTheControllerDies(t *testing.T) {
 	l.until("nothing is left", 6*time.Minute, l.nothingLeft)
 }
 
-// explained asks of every kind of object why it is as it is: the answer about the living cluster is that about its dump, and names a reason.
+// explained asks of every kind of object why it is as it is: the answer about the living cluster is that about its dump, and that which
+// kubectl gives through its plugin, and names a reason.
 func (l *lab) explained() {
 	l.t.Helper()
 	dump := filepath.Join(l.t.TempDir(), "dump.yaml")
@@ -67,12 +68,15 @@ func (l *lab) explained() {
 	if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
 		l.t.Fatal(err)
 	}
-	claim := l.claims()[0]
+	claim, plugins := l.claims()[0], l.plugins()
 	at := time.Now().UTC().Format(time.RFC3339)
 	for _, q := range [][]string{{"node", claim.Status.NodeName, "  stays "}, {"nodeclaim", claim.Name, "  stays "}, {"nodepool", "general-purpose", "  stay "},
 		{"aksnodeclass", claim.Spec.NodeClassRef.Name, " is ready"}} {
 		if names := strings.Fields(l.karpenter("__complete", "explain", q[0], "")); !slices.Contains(names, q[1]) {
 			l.t.Errorf("a shell is offered %v, and not %s %s", names, q[0], q[1])
+		}
+		if names := strings.Fields(l.prints("karpenter-lab", plugins, "kubectl", "__complete", "karpenter", "explain", q[0], "")); !slices.Contains(names, q[1]) {
+			l.t.Errorf("kubectl offers %v, and not %s %s", names, q[0], q[1])
 		}
 		ask := []string{"explain", q[0], q[1], "--at", at}
 		live, _, _ := strings.Cut(l.karpenter(ask...), "as of ")
@@ -80,19 +84,41 @@ func (l *lab) explained() {
 		if live != dumped || !strings.Contains(live, q[2]) {
 			l.t.Errorf("%s %s: the cluster says:\n%s\nits dump says:\n%s\nwant%s", q[0], q[1], live, dumped, q[2])
 		}
+		said := l.prints("karpenter-lab", plugins, append([]string{"kubectl", "karpenter"}, ask...)...)
+		if plugged, _, _ := strings.Cut(said, "as of "); plugged != live {
+			l.t.Errorf("kubectl karpenter %s:\n%s\nkarpenter itself:\n%s", strings.Join(ask, " "), plugged, live)
+		}
 	}
+}
+
+// plugins links the program as kubectl looks for plugins, as the manual says, and returns what kubectl has to be told in its environment.
+func (l *lab) plugins() []string {
+	l.t.Helper()
+	dir := l.t.TempDir()
+	for _, name := range []string{"kubectl-karpenter", "kubectl_complete-karpenter"} {
+		if err := os.Symlink(filepath.Join(bin, "karpenter"), filepath.Join(dir, name)); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return []string{"KARPENTER_LAB_DIR=" + l.dir, "PATH=" + dir + ":" + os.Getenv("PATH")}
 }
 
 // karpenter runs `karpenter args…` against this lab and returns what it printed; it must succeed.
 func (l *lab) karpenter(args ...string) string {
 	l.t.Helper()
-	cmd := exec.CommandContext(l.t.Context(), filepath.Join(bin, "karpenter"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.kubeconfig)
+	return l.prints("karpenter", []string{"KUBECONFIG=" + l.kubeconfig}, args...)
+}
+
+// prints runs one of our programs with more in its environment, and returns what it printed; it must succeed.
+func (l *lab) prints(program string, env []string, args ...string) string {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), filepath.Join(bin, program), args...)
+	cmd.Env = append(os.Environ(), env...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		l.t.Fatalf("karpenter %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+		l.t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, errs.String())
 	}
 	return string(out)
 }
