@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/outage"
@@ -177,7 +178,7 @@ func (c *casebook) classless() (Step, bool) {
 	}
 	r, _ := model.FindCondition(c.Class.Conditions, model.Ready)
 	if r.Status == model.False && r.ObservedGeneration == c.Class.Generation {
-		return c.delete(model.WhyClassNotReady, name+" is not ready: "+r.Message), true
+		return c.delete(model.WhyClassNotReady, strings.TrimSuffix(name+" is not ready: "+r.Message, ": ")), true
 	}
 	// Undecided, or decided for an older spec: the answer comes in seconds, and deleting would only make the same claim again.
 	c.lookAgain(ClassPoll)
