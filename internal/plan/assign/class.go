@@ -27,7 +27,6 @@ type Class struct {
 
 // Group is pods that packing takes for one kind: those of a class that machines are bought for in one cell, or a bundle.
 type Group struct {
-	key        string // of the class
 	Of         *Class
 	Pods       []*model.Pod
 	Next       int // pods[:next] are on machines that are bought

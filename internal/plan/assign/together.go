@@ -284,7 +284,6 @@ func (d *Seating) PurchaseGroups() []*Group {
 	}
 	for _, b := range d.Bundles {
 		x := &Group{
-			key:        b.of.Key,
 			Constraint: b.form,
 			Size:       b.size,
 			Bundled:    true,
@@ -314,7 +313,7 @@ func (d *Seating) PurchaseGroups() []*Group {
 			}
 			x := &spare[0]
 			spare = spare[1:]
-			x.key, x.Pods, x.Constraint = g.Key, carve(g, p.n), p.c.pinned
+			x.Pods, x.Constraint = carve(g, p.n), p.c.pinned
 			x.Size, x.Lean, x.Shared = g.Size, g.Lean, g.Shared
 			x.Host, x.Cell, x.Of, x.Turn = p.host, p.c, g, g.Turn
 			out = append(out, x)

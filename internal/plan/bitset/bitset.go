@@ -104,6 +104,17 @@ func (s Set) Each(f func(i int)) {
 	}
 }
 
+// Where returns a fresh set of the members that keep accepts.
+func (s Set) Where(keep func(i int) bool) Set {
+	out := make(Set, len(s))
+	s.Each(func(i int) {
+		if keep(i) {
+			out.Add(i)
+		}
+	})
+	return out
+}
+
 // Next returns the smallest member that is at least from, or -1.
 func (s Set) Next(from int) int {
 	w := from / 64

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
-	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/offerings"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/require"
@@ -17,11 +16,8 @@ func NoOptions(claim model.Claim, cat model.Catalog) answer.Refusal {
 	sh := offerings.New(cat)
 	r := answer.Refusal{Pool: claim.Pool}
 	matching := sh.Filter(sh.All, want)
-	fitting := bitset.New(len(sh.Items))
-	matching.Each(func(i int) {
-		if claim.Requests.FitsIn(sh.Items[i].Type.Allocatable) {
-			fitting.Add(i)
-		}
+	fitting := matching.Where(func(i int) bool {
+		return claim.Requests.FitsIn(sh.Items[i].Type.Allocatable)
 	})
 	class := &problem.PodClass{Requests: claim.Requests, Pods: []*model.Pod{{}}}
 	names := problem.NewDims([]*problem.PodClass{class}, nil)

@@ -182,12 +182,10 @@ func (l *ledger) room(size vec.Vec) {
 	all := l.rest
 	text := func(bitset.Set) string { return sizeText(l.s, all, size) }
 	for j, n := range l.s.Names {
-		small, most := bitset.New(len(l.s.Offerings.Items)), int64(0)
-		l.rest.Each(func(i int) {
+		most := int64(0)
+		small := l.rest.Where(func(i int) bool {
 			most = max(most, l.s.Room[i][j])
-			if l.s.Room[i][j] < size[j] {
-				small.Add(i)
-			}
+			return l.s.Room[i][j] < size[j]
 		})
 		why := model.WhyResources
 		if driver, ok := strings.CutPrefix(n, problem.AttachPrefix); ok {
@@ -219,12 +217,7 @@ func (l *ledger) alternatives(lot *problem.Allowed) {
 func (l *ledger) spent() {
 	s, all := l.s, l.rest
 	for j, n := range s.Limits {
-		dear := bitset.New(len(s.Offerings.Items))
-		l.rest.Each(func(i int) {
-			if s.Cost[i][j] > s.Left[j] {
-				dear.Add(i)
-			}
-		})
+		dear := l.rest.Where(func(i int) bool { return s.Cost[i][j] > s.Left[j] })
 		why := model.WhyLimits
 		if problem.IsSupply(n) {
 			why, n = model.WhyUnavailable, "reserved"
@@ -236,11 +229,8 @@ func (l *ledger) spent() {
 // strikeTies strikes what ties to other pods forbid: offering by offering, the first tie that refuses one more pod there.
 func (d Explainer) strikeTies(l *ledger, g *assign.Class) {
 	for _, t := range d.tiesOf(g) {
-		gone := bitset.New(len(l.s.Offerings.Items))
-		l.rest.Each(func(i int) {
-			if !d.Allows(t.alone, d.domsOf(l.s, g, i), topology.Fresh) {
-				gone.Add(i)
-			}
+		gone := l.rest.Where(func(i int) bool {
+			return !d.Allows(t.alone, d.domsOf(l.s, g, i), topology.Fresh)
 		})
 		l.strike(t.why, t.key, gone,
 			func(bitset.Set) string { _, text := d.tieText(l.s, t.alone); return text })

@@ -47,12 +47,7 @@ func newLot(s *NodePool, g *NodeConstraint) *Allowed {
 		}
 		holds := match
 		if g.size != nil {
-			holds = bitset.New(len(s.Offerings.Items))
-			match.Each(func(i int) {
-				if s.Room[i].Covers(g.size) {
-					holds.Add(i)
-				}
-			})
+			holds = s.holding(match, g.size)
 		}
 		free := q.Only(s.Open)
 		if split && holds.First() >= 0 {
@@ -99,7 +94,8 @@ func (l *Allowed) offer(s *NodePool, ok bitset.Set, free require.Set, t require.
 		return
 	}
 	if *best >= 0 && free.String() == l.Free.String() {
-		l.OK = slicesOr(l.OK, ok)
+		l.OK = slices.Clone(l.OK)
+		l.OK.Or(ok)
 		l.Terms = append(l.Terms, t)
 		*best = min(*best, first)
 		return
@@ -109,22 +105,10 @@ func (l *Allowed) offer(s *NodePool, ok bitset.Set, free require.Set, t require.
 	}
 }
 
-func slicesOr(a, b bitset.Set) bitset.Set {
-	out := append(bitset.Set(nil), a...)
-	out.Or(b)
-	return out
-}
-
 // Affordable returns the offerings of l that the limits still allow.
 func (s *NodePool) Affordable(l *Allowed) bitset.Set {
 	if len(s.Limits) == 0 {
 		return l.OK
 	}
-	out := bitset.New(len(s.Offerings.Items))
-	l.OK.Each(func(i int) {
-		if s.Left.Covers(s.Cost[i]) {
-			out.Add(i)
-		}
-	})
-	return out
+	return l.OK.Where(func(i int) bool { return s.Left.Covers(s.Cost[i]) })
 }

@@ -64,44 +64,20 @@ type constraints struct {
 	pools  []*NodePool
 }
 
-func (fs *constraints) get(f NodeConstraint) *NodeConstraint { return fs.intern(&f) }
-
 // GetPicky is the constraint of machines without discouraging taints.
 func (fs *constraints) GetPicky(f *NodeConstraint) *NodeConstraint {
-	return fs.intern(
-		&NodeConstraint{
-			Terms:       f.Terms,
-			tolerations: f.tolerations,
-			Conflicts:   f.Conflicts,
-			size:        f.size,
-			Picky:       true,
-		},
-	)
+	return fs.like(f, f.Terms, true)
 }
 
 // Plain is the constraint of machines whether or not their taints discourage.
 func (fs *constraints) Plain(f *NodeConstraint) *NodeConstraint {
-	return fs.intern(
-		&NodeConstraint{
-			Terms:       f.Terms,
-			tolerations: f.tolerations,
-			Conflicts:   f.Conflicts,
-			size:        f.size,
-		},
-	)
+	return fs.like(f, f.Terms, false)
 }
 
-// like is f with other alternatives.
-func (fs *constraints) like(f *NodeConstraint, terms []require.Set) *NodeConstraint {
-	return fs.intern(
-		&NodeConstraint{
-			Terms:       terms,
-			tolerations: f.tolerations,
-			Conflicts:   f.Conflicts,
-			size:        f.size,
-			Picky:       f.Picky,
-		},
-	)
+// like is f with other alternatives, picky or not.
+func (fs *constraints) like(f *NodeConstraint, terms []require.Set, picky bool) *NodeConstraint {
+	return fs.intern(&NodeConstraint{Terms: terms, tolerations: f.tolerations,
+		Conflicts: f.Conflicts, size: f.size, Picky: picky})
 }
 
 func (fs *constraints) intern(n *NodeConstraint) *NodeConstraint {
@@ -167,7 +143,7 @@ func (fs *constraints) Pin(f *NodeConstraint, keys, values []string) *NodeConstr
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.like(f, terms)
+	return fs.like(f, terms, f.Picky)
 }
 
 // Merge is the constraint of machines that suit both.
@@ -186,7 +162,7 @@ func (fs *constraints) Merge(a, b *NodeConstraint, size vec.Vec) *NodeConstraint
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.get(NodeConstraint{
+	return fs.intern(&NodeConstraint{
 		Terms:       terms,
 		tolerations: append(slices.Clone(a.tolerations), b.tolerations...),
 		Conflicts:   append(slices.Clone(a.Conflicts), b.Conflicts...),
@@ -237,13 +213,7 @@ func (d *Problem) AtLeast(f *NodeConstraint, room vec.Vec) *NodeConstraint {
 }
 
 func (s *NodePool) holding(list bitset.Set, room vec.Vec) bitset.Set {
-	out := bitset.New(len(s.Offerings.Items))
-	list.Each(func(i int) {
-		if s.Room[i].Covers(room) {
-			out.Add(i)
-		}
-	})
-	return out
+	return list.Where(func(i int) bool { return s.Room[i].Covers(room) })
 }
 
 // Wish narrows a constraint to machines that have what is wished for; nil when none of its alternatives can.
@@ -257,7 +227,7 @@ func (fs *constraints) Wish(f *NodeConstraint, s require.Set) *NodeConstraint {
 	if len(terms) == 0 {
 		return nil
 	}
-	return fs.like(f, terms)
+	return fs.like(f, terms, f.Picky)
 }
 
 // Possible reports whether anything is there or on sale that suits the constraint and holds one pod of the class.

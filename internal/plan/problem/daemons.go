@@ -78,16 +78,12 @@ func (m *Daemon) on(labels map[string]string, taints []model.Taint, joining bool
 // among returns the offerings on which it runs, of machines of the pool with these taints. Where a label is still open it is
 // counted, so that room is never too large.
 func (m *Daemon) among(s *NodePool, from bitset.Set, taints []model.Taint) bitset.Set {
-	out := bitset.New(len(s.Offerings.Items))
 	if _, bad := model.Untolerated(taints, m.Pod.Tolerations); bad {
-		return out
+		return bitset.New(len(s.Offerings.Items))
 	}
-	s.Suiting(from, m.joined).Each(func(i int) {
-		if canHold(s.Offerings.Items[i].Type, m.Pod.Requests) {
-			out.Add(i)
-		}
+	return s.Suiting(from, m.joined).Where(func(i int) bool {
+		return canHold(s.Offerings.Items[i].Type, m.Pod.Requests)
 	})
-	return out
 }
 
 // canHold reports whether machines of the type have the devices that a daemon asks for; without them it never runs there.

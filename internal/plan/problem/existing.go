@@ -226,13 +226,9 @@ func Merged(under, over map[string]string) map[string]string {
 
 // missing returns the taints of want that have lacks: registration has yet to put them on the node.
 func missing(want, have []model.Taint) []model.Taint {
-	var out []model.Taint
-	for _, t := range want {
-		if !slices.Contains(have, t) {
-			out = append(out, t)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(want), func(t model.Taint) bool {
+		return slices.Contains(have, t)
+	})
 }
 
 // AnyAllows reports whether the labels suit one of the sets at least.
@@ -262,13 +258,7 @@ func passing(t model.Taint, startup []model.Taint) bool {
 // Whether they are available now does not matter: the machine may be bought already.
 func ClaimItems(sh *offerings.Index, c model.Claim) bitset.Set {
 	ok := sh.Filter(sh.All, require.New(c.Requirements).And(require.Labels(c.Labels)))
-	out := bitset.New(len(sh.Items))
-	ok.Each(func(i int) {
-		if c.Requests.FitsIn(sh.Items[i].Type.Allocatable) {
-			out.Add(i)
-		}
-	})
-	return out
+	return ok.Where(func(i int) bool { return c.Requests.FitsIn(sh.Items[i].Type.Allocatable) })
 }
 
 // claimSlot returns a claim in flight as an existing node, with the room that it has whatever it becomes; nil when nobody knows.

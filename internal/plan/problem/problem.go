@@ -55,14 +55,14 @@ func (d *Problem) shape(list []*PodClass, names dims, classes *alike.Classer) {
 		}
 		terms, why, detail := alike.Terms(g.First())
 		if g.Why, g.Detail = why, detail; why == "" {
-			g.Constraint = d.Constraints.get(NodeConstraint{
+			g.Constraint = d.Constraints.intern(&NodeConstraint{
 				Terms:       terms,
 				tolerations: [][]model.Toleration{g.Tolerations},
 				Conflicts:   d.shunned(g.First()),
 				size:        g.Size,
 			})
 			if len(g.First().Spread) > 0 {
-				g.SelectsNodes = d.Constraints.get(NodeConstraint{
+				g.SelectsNodes = d.Constraints.intern(&NodeConstraint{
 					Terms:       alike.Selected(g.First()),
 					tolerations: g.Constraint.tolerations,
 					size:        g.Size,

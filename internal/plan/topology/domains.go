@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/offerings"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/require"
@@ -233,11 +232,7 @@ func (e *Eligible) noteSeller(t *topology, s *problem.NodePool) {
 		free := s.Own.And(term).Only(s.Open)
 		for _, k := range e.Keys {
 			if c := s.Offerings.Keys[t.Keys[k]]; c != nil {
-				has := bitset.New(len(s.Offerings.Items))
-				for _, x := range c.Sets {
-					has.Or(x)
-				}
-				items = items.And(has)
+				items = items.Minus(c.Absent)
 			} else if v, defined := s.Own.Get(t.Keys[k]); k != Host &&
 				(!defined || !v.HasValues()) {
 				items = nil
