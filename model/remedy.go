@@ -23,7 +23,7 @@ func (w Why) Remedy() string {
 	case WhyConsolidateNever:
 		return "give the NodePool a consolidateAfter other than Never"
 	case WhyNoPool:
-		return "the NodePool is gone: delete the NodeClaim to remove the node"
+		return "nothing needs to be done; the controller deletes what a NodePool that is gone left behind"
 	case WhyStaticPool:
 		return "lower the replicas of the NodePool to remove nodes; pods that wait need a NodePool without replicas"
 	case WhyNoHome:

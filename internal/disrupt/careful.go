@@ -221,8 +221,8 @@ func (s *picture) inTurn(x *candidate) reason {
 	switch {
 	case b.Until.After(s.Now):
 		return reason{model.WhyHeldBack, fmt.Sprintf(
-			"%d replacements of drifted nodes of NodePool %s in a row did not come",
-			b.Failures, x.pool.Name), b.Until.Sub(s.Now)}
+			"%s of drifted nodes of NodePool %s in a row did not come",
+			model.Count(b.Failures, "replacement"), x.pool.Name), b.Until.Sub(s.Now)}
 	case b.Failures > 0 && r.moving > 0:
 		return reason{why: model.WhyHeldBack, detail: "after replacements that did not come drifted nodes of NodePool " +
 			x.pool.Name + " leave one at a time, until one has come"}

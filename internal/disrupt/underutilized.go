@@ -78,6 +78,9 @@ func (s *picture) consolidatable(x *candidate) reason {
 		return never(x.pool)
 	case x.price == 0 && len(s.World.Catalog(x.pool.Name, x.pool.Class).Types) == 0:
 		return reason{why: model.WhyNoOfferings, detail: "what the cloud offers has not been read yet"}
+	case x.price == 0 && x.claim.Offering() == model.OfferingKey{}:
+		return reason{why: model.WhyNoCheaperHome,
+			detail: "its price is not known: its labels do not say what machine it is"}
 	case x.price == 0:
 		return reason{why: model.WhyNoCheaperHome,
 			detail: "its price is not known: the cloud does not list " + x.claim.Offering().String()}
