@@ -201,6 +201,8 @@ func (v Values) Meets(o Values) bool {
 		return v.And(o).HasValues()
 	case v.all:
 		return slices.ContainsFunc(o.list, v.Has)
+	case !o.all && len(o.list) < len(v.list): // one of the two may have thousands
+		return slices.ContainsFunc(o.list, v.Has)
 	}
 	return slices.ContainsFunc(v.list, o.Has)
 }

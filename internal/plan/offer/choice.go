@@ -63,14 +63,15 @@ func toll(price, least int64) int64 {
 // flavours lists the distinct ways in which groups narrow labels that nodes of the pool may have either way. The
 // first is "not at all".
 func flavours(id int, groups []*problem.NodeConstraint) []require.Set {
-	out := []require.Set{{}}
+	out, seen := []require.Set{{}}, map[string]bool{require.Set{}.String(): true}
 	for _, g := range groups {
 		l := g.Allowed[id]
 		if l == nil || l.OK.First() < 0 || len(l.Free.Keys()) == 0 {
 			continue
 		}
 		text := l.Free.String()
-		if !slices.ContainsFunc(out, func(f require.Set) bool { return f.String() == text }) {
+		if !seen[text] {
+			seen[text] = true
 			out = append(out, l.Free)
 		}
 	}

@@ -51,33 +51,33 @@ type Choice struct {
 const pruneBlock = 32
 
 // Prune returns the positions of those of n options that no other beats: as cheap, as roomy, accepting as much, taking no
-// more of the limits. Options come by price; of equals the first stays.
-func Prune(n int, option func(int) *Choice) []int {
-	var out []int
-	var most []vec.Vec // per block of out: the most of each amount that any of them has room for
+// more of the limits. Options come by price; of equals the first stays. Each seller's flavours are apart, but for the one that stands for all.
+func Prune(n int, option func(int) *Choice) (out []int) {
+	type flavour struct{ seller, free int }
+	kept, most := map[flavour][]int{}, map[flavour][]vec.Vec{} // most: per block of kept, what none of it has more room for
 next:
 	for i := range n {
 		c := option(i)
-		for b := len(most) - 1; b >= 0; b-- { // what is about as dear is about as large
-			if !most[b].Covers(c.Room) {
-				continue
-			}
-			for _, j := range out[b*pruneBlock : min((b+1)*pruneBlock, len(out))] {
-				o := option(j)
-				if o.Room.Covers(c.Room) && o.Seller == c.Seller && c.Cost.Covers(o.Cost) && c.Takes.Within(o.Takes) &&
-					(o.Free == c.Free || o.Free == 0) {
-					continue next
+		own := flavour{c.Seller, c.Free}
+		for _, f := range []flavour{own, {c.Seller, 0}}[:min(c.Free+1, 2)] {
+			list, blocks := kept[f], most[f]
+			for b := len(blocks) - 1; b >= 0; b-- { // what is about as dear is about as large
+				end := min((b+1)*pruneBlock, len(list))
+				for k := b * pruneBlock; k < end && (k%pruneBlock > 0 || blocks[b].Covers(c.Room)); k++ {
+					if o := option(list[k]); o.Room.Covers(c.Room) && c.Cost.Covers(o.Cost) && c.Takes.Within(o.Takes) {
+						continue next
+					}
 				}
 			}
 		}
-		if len(out)%pruneBlock == 0 {
-			most = append(most, c.Room.Clone())
+		if len(kept[own])%pruneBlock == 0 {
+			most[own] = append(most[own], c.Room.Clone())
 		}
-		last := most[len(most)-1]
+		last := most[own][len(most[own])-1]
 		for r, v := range c.Room {
 			last[r] = max(last[r], v)
 		}
-		out = append(out, i)
+		kept[own], out = append(kept[own], i), append(out, i)
 	}
 	return out
 }

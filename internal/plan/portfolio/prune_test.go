@@ -1,0 +1,71 @@
+package portfolio
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
+)
+
+// pruneAll is Prune as its comment says it: each option is compared with all before it.
+func pruneAll(options []Choice) []int {
+	var out []int
+	for i, c := range options {
+		beaten := slices.ContainsFunc(out, func(j int) bool {
+			o := options[j]
+			return o.Room.Covers(c.Room) && o.Seller == c.Seller && c.Cost.Covers(o.Cost) &&
+				c.Takes.Within(o.Takes) && (o.Free == c.Free || o.Free == 0)
+		})
+		if !beaten {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// TestPruneKeepsWhatNothingBeats holds Prune against that, on options of several sellers and flavours.
+func TestPruneKeepsWhatNothingBeats(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	dropped := 0
+	for n := range 300 {
+		options := make([]Choice, n)
+		for i := range options {
+			options[i] = Choice{
+				Seller: r.IntN(3), Free: r.IntN(4),
+				Room:  vec.Vec{r.Int64N(20), r.Int64N(20)},
+				Cost:  vec.Vec{r.Int64N(2)},
+				Takes: bitset.Set{r.Uint64N(8)},
+			}
+		}
+		want := pruneAll(options)
+		got := Prune(n, func(i int) *Choice { return &options[i] })
+		if !slices.Equal(got, want) {
+			t.Fatalf("of %d options it keeps %v, want %v", n, got, want)
+		}
+		dropped += n - len(got)
+	}
+	if dropped < 1000 {
+		t.Errorf("%d options were dropped: there is little to compare", dropped)
+	}
+}
+
+// TestFlavoursArePrunedApart counts how often options are looked at: eight times the flavours take
+// eight times the looks, and not sixty-four.
+func TestFlavoursArePrunedApart(t *testing.T) {
+	looks := func(flavours int) (n int) {
+		const sizes = 40
+		Prune(flavours*sizes, func(i int) *Choice {
+			n++
+			size, free := int64(i/flavours), 1+i%flavours
+			return &Choice{Free: free, Room: vec.Vec{size, sizes - size}, Cost: vec.Vec{0},
+				Takes: bitset.Set{1}}
+		})
+		return n
+	}
+	few, many := looks(10), looks(80)
+	if many > 10*few {
+		t.Errorf("%d looks for 10 flavours, %d for 80", few, many)
+	}
+}
