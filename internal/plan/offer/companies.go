@@ -1,7 +1,6 @@
 package offer
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -44,6 +43,8 @@ type mate struct {
 	at   int
 	loss float64
 }
+
+func (m mate) before(o mate) bool { return m.loss < o.loss || m.loss == o.loss && m.at < o.at }
 
 // companies sorts the offerings that are accepted by somebody.
 func (s seller) companies(masks []bitset.Set) *companies {
@@ -261,18 +262,15 @@ func (x *companies) shrink(room, taken vec.Vec) bool {
 
 // sink moves the entry at n down a heap until nobody below it comes before it: those that lose least come first.
 func sink(heap []mate, n int) {
-	before := func(a, b mate) bool {
-		return cmp.Or(cmp.Compare(a.loss, b.loss), cmp.Compare(a.at, b.at)) < 0
-	}
 	for {
 		child := 2*n + 1
 		if child >= len(heap) {
 			return
 		}
-		if child+1 < len(heap) && before(heap[child+1], heap[child]) {
+		if child+1 < len(heap) && heap[child+1].before(heap[child]) {
 			child++
 		}
-		if !before(heap[child], heap[n]) {
+		if !heap[child].before(heap[n]) {
 			return
 		}
 		heap[n], heap[child] = heap[child], heap[n]
