@@ -20,6 +20,7 @@ const (
 	fewOrders, manyOrders = 12, 24
 	fewUnits              = 100
 	manySteps             = 60 // orders of those that go pod by pod
+	passesForUnit         = 8  // orders of those that go again and again through the list, for each unit of it
 )
 
 // related reports whether any pod of the plan has a say about its neighbours, or a running pod or a daemon about a pod of the plan.

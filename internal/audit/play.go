@@ -57,7 +57,7 @@ func (t *tallies) play(pick []int, gone bool) []Finding {
 			first = bad
 		}
 	}
-	if len(t.units) <= fewUnits && t.inSteps(pick, gone) {
+	if t.inPasses(pick, gone) || len(t.units) <= fewUnits && t.inSteps(pick, gone) {
 		return nil
 	}
 	return first
