@@ -176,9 +176,6 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 			x.lossy = append(x.lossy,
 				mate{at, p.loss(&x.peers[at], most) + float64(p.mask.Lacks(x.peers[at].mask))})
 		}
-		x.lossy = slices.DeleteFunc(x.lossy, func(m mate) bool {
-			return !slices.ContainsFunc(x.peers[m.at].items, t.Brings)
-		})
 		for n := len(x.lossy)/2 - 1; n >= 0; n-- {
 			sink(x.lossy, n)
 		}
