@@ -75,7 +75,7 @@ func (k explained) command() *cobra.Command {
 		Example: fmt.Sprintf("  karpenter explain %s %s\n  karpenter explain %s %s -f dump.yaml", k.kind, strings.ToLower(name), k.kind, strings.ToLower(name)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("want one %s, as %s", k.kind, name)
+				return fmt.Errorf("want one %s, as %s; files are given with -f", k.kind, name)
 			}
 			if err := oneOfFlag("output", output, "text", "json", "yaml"); err != nil {
 				return err
