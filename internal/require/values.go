@@ -199,9 +199,7 @@ func (v Values) Meets(o Values) bool {
 	switch {
 	case v.all && o.all:
 		return v.And(o).HasValues()
-	case v.all:
-		return slices.ContainsFunc(o.list, v.Has)
-	case !o.all && len(o.list) < len(v.list): // one of the two may have thousands
+	case v.all || !o.all && len(o.list) < len(v.list): // one of the two may have thousands
 		return slices.ContainsFunc(o.list, v.Has)
 	}
 	return slices.ContainsFunc(v.list, o.Has)

@@ -59,14 +59,16 @@ next:
 	for i := range n {
 		c := option(i)
 		own := flavour{c.Seller, c.Free}
-		for _, f := range []flavour{own, {c.Seller, 0}}[:min(c.Free+1, 2)] {
+		beats := func(j int) bool {
+			o := option(j)
+			return o.Room.Covers(c.Room) && c.Cost.Covers(o.Cost) && c.Takes.Within(o.Takes)
+		}
+		for _, f := range []flavour{own, {c.Seller, 0}}[:min(c.Free+1, 2)] { // 0 is the one for all
 			list, blocks := kept[f], most[f]
 			for b := len(blocks) - 1; b >= 0; b-- { // what is about as dear is about as large
-				end := min((b+1)*pruneBlock, len(list))
-				for k := b * pruneBlock; k < end && (k%pruneBlock > 0 || blocks[b].Covers(c.Room)); k++ {
-					if o := option(list[k]); o.Room.Covers(c.Room) && c.Cost.Covers(o.Cost) && c.Takes.Within(o.Takes) {
-						continue next
-					}
+				block := list[b*pruneBlock : min((b+1)*pruneBlock, len(list))]
+				if blocks[b].Covers(c.Room) && slices.ContainsFunc(block, beats) {
+					continue next
 				}
 			}
 		}
