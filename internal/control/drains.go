@@ -21,15 +21,8 @@ func (c *Controller) draining(ctx context.Context) time.Duration {
 			continue
 		}
 		n := w.Nodes[i]
-		v := drain.View{Node: n, Claim: w.Index.ClaimOf(&n), PDBs: w.PDBs, Now: c.Now(), InstanceGone: c.instanceGone(w, n)}
-		for _, p := range w.Index.On(n.Name).Pods {
-			v.Pods = append(v.Pods, *p)
-		}
-		for _, a := range w.Attachments {
-			if a.Node == n.Name {
-				v.Attachments = append(v.Attachments, a)
-			}
-		}
+		v := drain.Look(w, n, c.Now())
+		v.InstanceGone = c.instanceGone(w, n)
 		var step drain.Step
 		if wait, ok := c.safely(&c.drains, n.Name, w, func() { step = drain.Next(v) }); !ok {
 			next = sooner(next, wait)

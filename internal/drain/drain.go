@@ -24,6 +24,21 @@ type View struct {
 	Now          time.Time
 }
 
+// Look is what the picture shows of a node that leaves, as far as its machine is there. O(pods on the node + attachments).
+func Look(w model.World, n model.Node, now time.Time) View {
+	w = w.Indexed()
+	v := View{Node: n, Claim: w.Index.ClaimOf(&n), PDBs: w.PDBs, Now: now}
+	for _, p := range w.Index.On(n.Name).Pods {
+		v.Pods = append(v.Pods, *p)
+	}
+	for _, a := range w.Attachments {
+		if a.Node == n.Name {
+			v.Attachments = append(v.Attachments, a)
+		}
+	}
+	return v
+}
+
 // Step is what to do next for one leaving node.
 type Step struct {
 	// Prepare is set until the node carries the disrupted taint and the load-balancer label; nothing is evicted before.

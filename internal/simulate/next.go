@@ -53,7 +53,7 @@ func (a Answer) next(w model.World, c *model.Claim, d Disruption) (n next, ok bo
 	case why != "" && c.Deleting():
 		n.why, n.detail = why, words
 	case s.Why == model.WhyDraining && len(v.Nodes) > 0:
-		return a.drains(w, c, &v.Nodes[0]), true
+		return a.drains(w, v.Nodes[0]), true
 	}
 	return n, true
 }
@@ -116,14 +116,8 @@ func (a Answer) view(w model.World, c *model.Claim, d Disruption) lifecycle.View
 }
 
 // drains says what keeps a node that leaves.
-func (a Answer) drains(w model.World, c *model.Claim, node *model.Node) next {
-	v := drain.View{Node: *node, Claim: c, PDBs: w.PDBs, Now: a.Now}
-	for _, p := range w.Index.On(node.Name).Pods {
-		v.Pods = append(v.Pods, *p)
-	}
-	v.Attachments = slices.DeleteFunc(slices.Clone(w.Attachments),
-		func(x model.Attachment) bool { return x.Node != node.Name })
-	s := drain.Next(v)
+func (a Answer) drains(w model.World, node model.Node) next {
+	s := drain.Next(drain.Look(w, node, a.Now))
 	n := next{do: "wait", why: s.Why, detail: some(s.Volumes, maxNamed)}
 	switch {
 	case s.Prepare:
