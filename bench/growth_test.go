@@ -31,7 +31,7 @@ func TestHardInputsGrowGently(t *testing.T) {
 		name  string
 		world func(pods int) model.World
 		pods  int
-	}{{"forty terms", manyTerms, 500}, {"pairs on a host", hostPairs, 1_500}, {"odd shapes", oddShapes, 3_000}, {"a hundred pools", hundredPools, 4_000}} {
+	}{{"forty terms", manyTerms, 500}, {"pairs on a host", hostPairs, 1_500}, {"odd shapes", oddShapes, 3_000}, {"a hundred pools", hundredPools, 1_000}, {"a hundred large pools", hundredPools, 4_000}} {
 		small, large := c.world(c.pods), c.world(times*c.pods)
 		most := math.Pow(times, exponent)
 		more, a, b := ratio(most, func() { decide(small) }, func() { decide(large) })
