@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -223,22 +222,18 @@ func refused(text []byte) error {
 // text is what a person reads: what becomes of what, what is not said, and the plan.
 func (m *migration) text() string {
 	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "agent pool\tbecomes\tmachines today")
+	rows := [][]string{{"agent pool", "becomes", "machines today"}}
 	for _, p := range m.result.Made {
 		var sizes []string
 		for _, s := range p.Sizes {
 			sizes = append(sizes, fmt.Sprintf("%d × %s", s.Count, s.Name))
 		}
-		fmt.Fprintf(t, "%s\tNodePool and AKSNodeClass %s\t%s\n", p.Name, p.Name, strings.Join(sizes, ", "))
+		rows = append(rows, []string{p.Name, "NodePool and AKSNodeClass " + p.Name, strings.Join(sizes, ", ")})
 	}
 	for _, k := range m.result.Kept {
-		fmt.Fprintf(t, "%s\tstays an agent pool: %s\t\n", k.Name, k.Why)
+		rows = append(rows, []string{k.Name, "stays an agent pool: " + k.Why, ""})
 	}
-	t.Flush() // a strings.Builder takes everything
-	text := trimmedLines(b.String())
-	b.Reset()
-	b.WriteString(text)
+	b.WriteString(simulate.Aligned(rows))
 	if m.cluster.FromNodes {
 		b.WriteString("note: agent pools are as their nodes show them: limits, disks, kubelet settings, tags and the autoscaler's profile are in what az prints (-f)\n")
 	}
@@ -275,14 +270,6 @@ func (m *migration) compare(b *strings.Builder) {
 	if len(m.held) > 0 {
 		fmt.Fprintf(b, "note: marked karpenter.sh/do-not-disrupt, so that drains wait for them: %s, the first is %s\n", model.Count(len(m.held), "pod"), m.held[0])
 	}
-}
-
-func trimmedLines(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return b.String()
 }
 
 // json is all of it for programs. Prices are dollars per hour.

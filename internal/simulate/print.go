@@ -314,16 +314,23 @@ func (a Answer) reasons(l place.Unscheduled) string {
 
 func (a Answer) refusal(r place.Refusal) string {
 	s := fmt.Sprintf("      pool %s: %s: %s\n", r.Pool, r.Why, r.Detail)
-	total, gone := a.offerings(r.Pool), 0
+	total := a.offerings(r.Pool)
 	var parts []string
 	for _, x := range r.Removed {
-		gone += x.Offerings
 		parts = append(parts, fmt.Sprintf("%s %d", x.Cause(), x.Offerings))
 	}
 	if len(parts) > 0 {
-		s += fmt.Sprintf("          removed %d of %s: %s\n", gone, model.Count(total, "offering"), strings.Join(parts, ", "))
+		s += fmt.Sprintf("          removed %d of %s: %s\n", removed(r), model.Count(total, "offering"), strings.Join(parts, ", "))
 	}
 	return s
+}
+
+// removed is how many offerings the refusal took away.
+func removed(r place.Refusal) (n int) {
+	for _, x := range r.Removed {
+		n += x.Offerings
+	}
+	return n
 }
 
 // some names the first of a list and counts the rest.

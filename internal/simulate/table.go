@@ -118,12 +118,8 @@ func (a Answer) leftTable(s *sheet) {
 			names = ""
 		}
 		for _, r := range g.first.Refusals {
-			gone := 0
-			for _, x := range r.Removed {
-				gone += x.Offerings
-			}
 			rows = append(rows, []string{names, r.Pool, string(r.Why),
-				fmt.Sprintf("%d of %d", gone, a.offerings(r.Pool)), r.Detail})
+				fmt.Sprintf("%d of %d", removed(r), a.offerings(r.Pool)), r.Detail})
 			names = ""
 		}
 	}
@@ -170,7 +166,7 @@ func (s *sheet) table(t tone, head []string, rows [][]string) {
 		return
 	}
 	as := heading
-	for line := range strings.Lines(aligned(append([][]string{head}, rows...))) {
+	for line := range strings.Lines(Aligned(append([][]string{head}, rows...))) {
 		s.line(as, s.cut("  "+strings.TrimSuffix(line, "\n")))
 		as = t
 	}
@@ -185,8 +181,8 @@ func (s *sheet) cut(line string) string {
 	return string(letters[:s.look.Width-1]) + "…"
 }
 
-// aligned writes rows with their columns below each other.
-func aligned(rows [][]string) string {
+// Aligned writes rows with their columns below each other, a line each, and nothing behind the last word of a line.
+func Aligned(rows [][]string) string {
 	var table, out strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, row := range rows {

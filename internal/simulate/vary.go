@@ -90,7 +90,7 @@ func (a Answer) whatIf(b *strings.Builder) {
 	if len(a.WhatIf) == 0 {
 		return
 	}
-	b.WriteString(aligned(a.whatIfRows()))
+	b.WriteString(Aligned(a.whatIfRows()))
 }
 
 // whatIfRows are the rows of the table, its head first.
