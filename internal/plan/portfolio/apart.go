@@ -1,45 +1,35 @@
 package portfolio
 
+import (
+	"slices"
+
+	"github.com/karpenter-aks/karpenter/internal/plan/vec"
+)
+
 // apart packs pods that no machine could hold together each for themselves: pods of many pools of their own, of several architectures, or in zones. Every
 // part of the search is then about what it can mix, and gets the share of the budget that its pods have. nil when all belong together.
 func (p *Packer) apart(want []int) *Draft {
-	of, parts := p.components(want)
-	if parts < 2 {
+	of, n := p.components(want)
+	if n < 2 {
 		return nil
 	}
-	total := sum(want)
-	pods := make([]int, parts)
-	for g, n := range want {
-		if n > 0 {
-			pods[of[p.Kinds[g]]] += n
-		}
-	}
+	parts := p.parts(want, of, n)
 	d := &Draft{}
-	steps := p.Steps
-	for part := range parts {
-		var choices []Choice
-		var at []int // of these, in p
-		for ci := range p.Choices {
-			if k := p.wanted(ci, of); k >= 0 && of[k] == part {
-				choices, at = append(choices, p.Choices[ci]), append(at, ci)
-			}
-		}
-		if len(choices) == 0 {
+	left := p.Remaining(nil)
+	steps := p.Steps / sum(want)
+	for i := range parts {
+		part := &parts[i]
+		if len(part.choices) == 0 {
 			continue // nobody sells to them
 		}
-		some := make([]int, len(want))
-		for g, n := range want {
-			if n > 0 && of[p.Kinds[g]] == part {
-				some[g] = n
-			}
-		}
-		q := *p
-		q.Choices, q.Limits, q.lay, q.scratch = choices, p.Remaining(d.Bins), nil, nil
-		q.Steps = max(1, steps/total*pods[part])
+		q, some := p.only(part, want, left)
+		q.Steps = max(1, steps*sum(some))
 		budget := q.Steps
 		for _, b := range q.together(some).Bins {
-			b.Choice = at[b.Choice]
+			b = part.named(b)
 			d.Bins = append(d.Bins, b)
+			c := &p.Choices[b.Choice]
+			left[c.Seller].Take(c.Cost, 1)
 		}
 		p.Steps -= budget - max(q.Steps, 0)
 		p.Cut = p.Cut || q.Cut
@@ -51,6 +41,63 @@ func (p *Packer) apart(want []int) *Draft {
 		}
 	}
 	return d
+}
+
+// part is what belongs together: groups that wait, and the choices that take some of them, each by its number in the packer.
+type part struct{ groups, choices []int }
+
+// parts lists what belongs to each of n components.
+func (p *Packer) parts(want, of []int, n int) []part {
+	out := make([]part, n)
+	for g, n := range want {
+		if n > 0 {
+			part := &out[of[p.Kinds[g]]]
+			part.groups = append(part.groups, g)
+		}
+	}
+	for ci := range p.Choices {
+		if k := p.wanted(ci, of); k >= 0 {
+			part := &out[of[k]]
+			part.choices = append(part.choices, ci)
+		}
+	}
+	return out
+}
+
+// only is a packer that knows nothing but a part, so that what it does costs what the part is, and how many pods of each of its groups wait.
+func (p *Packer) only(part *part, want []int, limits []vec.Vec) (*Packer, []int) {
+	q, some := *p, make([]int, 0, len(part.groups))
+	q.lay, q.scratch = nil, nil
+	q.Sizes, q.Kinds, q.Ties, q.Arrivals = nil, nil, nil, nil
+	for _, g := range part.groups {
+		some = append(some, want[g])
+		q.Sizes, q.Kinds, q.Ties = append(q.Sizes, p.Sizes[g]), append(q.Kinds, p.Kinds[g]), append(q.Ties, p.Ties[g])
+		if p.Arrivals != nil {
+			q.Arrivals = append(q.Arrivals, p.Arrivals[g])
+		}
+	}
+	seller := map[int]int{}
+	q.Choices, q.Limits = make([]Choice, 0, len(part.choices)), nil
+	for _, ci := range part.choices {
+		c := p.Choices[ci]
+		at, known := seller[c.Seller]
+		if !known {
+			at = len(q.Limits)
+			seller[c.Seller], q.Limits = at, append(q.Limits, limits[c.Seller])
+		}
+		c.Seller = at
+		q.Choices = append(q.Choices, c)
+	}
+	return &q, some
+}
+
+// named is a machine of a part in the packer's numbers.
+func (p *part) named(b Bin) Bin {
+	out := Bin{p.choices[b.Choice], slices.Clone(b.Loads)}
+	for i := range out.Loads {
+		out.Loads[i].Group = p.groups[out.Loads[i].Group]
+	}
+	return out
 }
 
 // components numbers the forms that wait by who may share a machine with whom, or with somebody who may; -1 for those of which nobody waits.
