@@ -15,10 +15,10 @@ import (
 func decide(w model.World) place.Plan { return place.Decide(place.Input{World: w}) }
 
 // ratio returns how many times as much processor time g takes as f. The two run in turn, at least four times each, and the least of each
-// counts: what it takes when nobody disturbs. A busy machine, on which the result is above most, gets up to twenty tries.
+// counts: what it takes when nobody disturbs. A busy machine, on which the result is above most, gets up to forty tries.
 func ratio(most float64, f, g func()) (least float64, a, b time.Duration) {
 	a, b = math.MaxInt64, math.MaxInt64
-	for try := 0; try < 4 || (try < 20 && least > most); try++ {
+	for try := 0; try < 4 || (try < 40 && least > most); try++ {
 		a, b = min(a, cpu(f)), min(b, cpu(g))
 		least = b.Seconds() / a.Seconds()
 	}

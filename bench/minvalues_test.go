@@ -2,10 +2,14 @@ package bench
 
 import (
 	"testing"
+	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/model"
 )
+
+// sample is about how much processor time a measurement takes at least.
+const sample = 40 * time.Millisecond
 
 // wanting is the world with minValues for a label in its pool.
 func wanting(w model.World, key string, n int) model.World {
@@ -18,8 +22,7 @@ func wanting(w model.World, key string, n int) model.World {
 // TestChoiceCostsLittle: whatever number of values a pool asks for, and of whatever label, a plan takes at most twice the processor time of
 // the plan without that, measured in one run, and twice the allocations. Sizes of which few have as many are dear in machines, not in time.
 func TestChoiceCostsLittle(t *testing.T) {
-	// Plans of ten milliseconds are measured to a quarter: 50 values for diverse pods take 1.6 to 2.2 times.
-	const most, measured = 2.0, 2.5
+	const most = 2.0
 	const name = "karpenter.azure.com/sku-name"
 	azure, err := Azure(t.Context())
 	if err != nil {
@@ -44,14 +47,23 @@ func TestChoiceCostsLittle(t *testing.T) {
 		{"diverse", workload.World(workload.Steps(400), workload.Diverse(500, 1)), []string{model.LabelInstanceType}},
 	} {
 		allocs := testing.AllocsPerRun(1, func() { decide(c.w) })
+		// A plan of ten milliseconds is made a few times in a row: it matters then whether the collector runs once or twice.
+		again := 1 + int(sample/cpu(func() { decide(c.w) }))
+		often := func(w model.World) func() {
+			return func() {
+				for range again {
+					decide(w)
+				}
+			}
+		}
 		for _, key := range c.keys {
 			for _, n := range []int{2, 15, 30, 50} {
 				w := wanting(c.w, key, n)
-				took, _, _ := ratio(measured, func() { decide(c.w) }, func() { decide(w) })
+				took, _, _ := ratio(most, often(c.w), often(w))
 				got := testing.AllocsPerRun(1, func() { decide(w) }) / allocs
 				t.Logf("%s, %d of %s: %.2f times the time, %.2f times the allocations", c.name, n, key, took, got)
-				if took > measured || got > most {
-					t.Errorf("%s: asking for %d of %s takes %.2f times the time and %.2f times the allocations, at most %.1f and %.1f", c.name, n, key, took, got, measured, most)
+				if took > most || got > most {
+					t.Errorf("%s: asking for %d of %s takes %.2f times the time and %.2f times the allocations, at most %.1f", c.name, n, key, took, got, most)
 				}
 			}
 		}

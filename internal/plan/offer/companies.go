@@ -20,6 +20,7 @@ type companies struct {
 	circles map[string]*circle
 	// What the one being worked on is.
 	lossy      []mate
+	bulky      bool // of nobody was more lost than of the bulk
 	room, over vec.Vec
 	left, more vec.Vec
 	cost       vec.Vec
@@ -104,9 +105,9 @@ func (s seller) inCompany(like choice, masks []bitset.Set) []choice {
 			if ok {
 				out = append(out, c)
 			}
-			if ok && slices.Equal(c.Room, p.room) && slices.Equal(c.Cost, s.Cost[p.items[0]]) &&
-				p.mask.Within(c.Takes) {
-				break // nothing was lost
+			if x.bulky || ok && slices.Equal(c.Room, p.room) &&
+				slices.Equal(c.Cost, s.Cost[p.items[0]]) && p.mask.Within(c.Takes) {
+				break // an eye on the bulk sees the same, or nothing was lost
 			}
 		}
 	}
@@ -154,14 +155,14 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 	near := x.circleOf(p)
 	s.Setup += 1 + (len(near.all)+len(near.some))/problem.PeersAsOne
 	own, _ := slices.BinarySearch(near.all, n)
-	x.lossy = x.lossy[:0]
+	x.lossy, x.bulky = x.lossy[:0], true
 	// what comes after it is as large for the most part: nothing is lost
 	for _, part := range [][]int{near.all[own:], near.all[:own]} {
 		for _, at := range part {
 			if t.Full() {
 				break
 			}
-			if loss := p.loss(&x.peers[at], most); loss > 0 {
+			if loss := x.loss(p, at, most); loss > 0 {
 				x.lossy = append(x.lossy, mate{at, loss})
 			} else {
 				x.join(t, at)
@@ -174,7 +175,7 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 		}
 		for _, at := range from {
 			x.lossy = append(x.lossy,
-				mate{at, p.loss(&x.peers[at], most) + float64(p.mask.Lacks(x.peers[at].mask))})
+				mate{at, x.loss(p, at, most) + float64(p.mask.Lacks(x.peers[at].mask))})
 		}
 		for n := len(x.lossy)/2 - 1; n >= 0; n-- {
 			sink(x.lossy, n)
@@ -202,22 +203,32 @@ func (x *companies) diverse(n int, c choice, most int) (choice, bool) {
 	return c, true
 }
 
-// loss is the part of a machine that is lost when others join: of the amount of which most is.
-func (p *peer) loss(o *peer, most int) float64 {
-	loss := 0.0
-	for r, v := range p.room[:most] {
-		if other := o.room[r]; other < v && v > 0 {
-			loss = max(loss, 1-float64(other)/float64(v))
+// loss is the part of a machine of a peer that is lost when another joins: of the amount of which most is.
+func (x *companies) loss(p *peer, at, most int) float64 {
+	o := &x.peers[at]
+	loss := lost(p.room[:bulk], o.room, 0)
+	rest := lost(p.room[bulk:most], o.room[bulk:], loss)
+	x.bulky = x.bulky && rest == loss
+	return rest
+}
+
+// lost is the largest part of the amounts of one that the other lacks, least if that is more.
+func lost(one, other vec.Vec, least float64) float64 {
+	for r, v := range one {
+		if w := other[r]; w < v && v > 0 {
+			least = max(least, 1-float64(w)/float64(v))
 		}
 	}
-	return loss
+	return least
 }
 
 // join lets the offerings of a peer join that bring values, unless nothing would be left for pods beside the most that daemons take on any.
 func (x *companies) join(t *problem.Variety, at int) {
 	s, o := x.pool, &x.peers[at]
-	first := slices.IndexFunc(o.items, t.Brings)
-	if first < 0 {
+	first := 0
+	for ; first < len(o.items) && !t.Brings(o.items[first]); first++ {
+	}
+	if first == len(o.items) {
 		return
 	}
 	if s.Light {
@@ -233,8 +244,8 @@ func (x *companies) join(t *problem.Variety, at int) {
 	for r, v := range s.Cost[o.items[0]] {
 		x.cost[r] = max(x.cost[r], v)
 	}
-	for _, i := range o.items[first:] {
-		if t.Brings(i) {
+	for n, i := range o.items[first:] {
+		if n == 0 || t.Brings(i) {
 			t.Add(i)
 			x.items = append(x.items, i)
 		}
