@@ -55,7 +55,7 @@ func (p *Packer) columns(want []int, best *Draft, bound int64) *Draft {
 		q := *p
 		q.Limits, q.Cut = limits, false
 		rest := q.fill(left, worth)
-		if more, _ := q.learned(left, learn); more.Better(rest) {
+		if more, _, _ := q.learned(left, learn); more.Better(rest) {
 			rest = more
 		}
 		p.Steps = q.Steps
@@ -144,13 +144,18 @@ func (k *columnar) bin(x pack.Pattern, left []int) Bin {
 // last are no good to pods that are let in one after the other: kube-scheduler puts some of them elsewhere, and the last
 // finds pieces. In a landing of 500 mixed pods it cost one machine more than was planned.
 func (p *Packer) share(want []int, best *Draft, bound int64) int {
-	if best.Price <= bound+bound/farOff {
+	if best.Price <= bound+bound/farOff || p.inTurn(want) {
 		return someShare
 	}
+	return maxShare
+}
+
+// inTurn reports whether some of the pods are let in one after the other.
+func (p *Packer) inTurn(want []int) bool {
 	for g, a := range p.Arrivals {
 		if want[g] > 0 && (a.How == InTurn || a.How == Leading) {
-			return someShare
+			return true
 		}
 	}
-	return maxShare
+	return false
 }

@@ -215,7 +215,7 @@ func (x *exchange) turned(i, group int) int {
 	old := &x.Choices[y.choice]
 	for ci := range x.Choices {
 		c := &x.Choices[ci]
-		if c.Price != old.Price || c.Seller != old.Seller || c.Free != old.Free || !slices.Equal(c.Room, old.Room) || !slices.Equal(c.Cost, old.Cost) || !x.takes(ci, group) {
+		if !c.like(old) || c.Free != old.Free || !x.takes(ci, group) {
 			continue
 		}
 		all := true

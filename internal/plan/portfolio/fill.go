@@ -17,6 +17,7 @@ type filler struct {
 	worth  []int64
 	lanes  [][]lane // per market
 	tries  []int32  // choices for which patterns are built
+	bought []int    // per choice: machines
 	// alive and dead count the groups in lanes, and those of them of which nothing is left.
 	alive, dead int
 	// The machine being filled.
@@ -95,8 +96,40 @@ func (p *Packer) fill(want []int, worth []int64) *Draft {
 		if best < 0 {
 			return p.settle(d, want)
 		}
-		f.buy(d, &patterns[best], 1)
+		next, alike := f.rarest(patterns, &patterns[best])
+		f.buy(d, next, alike)
 	}
+}
+
+// asGood: of machines that are alike, one whose pods are worth less by no more than one part in so many is as good as the best.
+const asGood = 200
+
+// rarest is, of patterns that are as good as the best, in machines that are like its own, the one of whose machines the fewest were
+// bought, and how many such patterns there are. Filling would take the first for all pods that may go anywhere. With a pod or
+// two beside them that may not, nearly all machines would be in that zone, and, of spot machines, of one spot pool.
+func (f *filler) rarest(patterns []pattern, best *pattern) (rare *pattern, alike int) {
+	rare, alike = best, 1
+	c, least := &f.Choices[best.choice], best.worth-best.worth/asGood
+	twin := func(pt *pattern) bool {
+		return len(pt.loads) > 0 && pt.worth >= least && pt.choice != best.choice && f.Choices[pt.choice].like(c)
+	}
+	for i := range patterns {
+		pt := &patterns[i]
+		if !twin(pt) {
+			continue
+		}
+		alike++
+		if f.bought[pt.choice] >= f.bought[rare.choice] {
+			continue
+		}
+		if !f.goes(pt) {
+			f.build(pt, int(f.tries[i]))
+		}
+		if twin(pt) {
+			rare = pt
+		}
+	}
+	return rare, alike
 }
 
 // goes reports whether the pods of a pattern are still waiting, and the limits bear its machine.
@@ -110,14 +143,15 @@ func (f *filler) goes(pt *pattern) bool {
 	return f.limits[c.Seller].Covers(c.Cost)
 }
 
-// buy takes a pattern as often as it goes, or that divided by something; at least once. It returns how often.
-func (f *filler) buy(d *Draft, pt *pattern, by int) int {
+// buy takes a pattern as often as it goes, or that divided by something; at least once.
+func (f *filler) buy(d *Draft, pt *pattern, by int) {
 	c := &f.Choices[pt.choice]
 	times := 1 << 30
 	for _, l := range pt.loads {
 		times = min(times, f.left[l.Group]/l.N)
 	}
 	times = max(1, f.limits[c.Seller].Times(c.Cost, times)/by)
+	f.bought[pt.choice] += times
 	loads := slices.Clone(pt.loads)
 	slices.SortFunc(loads, func(a, b Load) int { return cmp.Compare(a.Group, b.Group) })
 	for range times {
@@ -132,7 +166,6 @@ func (f *filler) buy(d *Draft, pt *pattern, by int) int {
 	if f.dead*2 > f.alive {
 		f.tidy()
 	}
-	return times
 }
 
 // ratioAbove reports whether a/b > c/d; b and d below 1 count as 1.
@@ -144,7 +177,7 @@ func ratioAbove(a, b, c, d int64) bool {
 
 func (p *Packer) newFiller(want []int, worth []int64) *filler {
 	dims := len(p.Choices[0].Room)
-	f := &filler{Packer: p, left: slices.Clone(want), limits: p.Remaining(nil), worth: worth,
+	f := &filler{Packer: p, left: slices.Clone(want), limits: p.Remaining(nil), worth: worth, bought: make([]int, len(p.Choices)),
 		counts: make([]count, p.Counts), used: make([]int, len(want)),
 		room: make(vec.Vec, dims), need: make(vec.Vec, dims), float: make([]float64, dims), at: make([]int32, len(want))}
 	p.arranged(want)

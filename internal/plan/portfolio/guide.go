@@ -6,26 +6,33 @@ import "slices"
 // worth most for their price, so a better guide makes a cheaper draft.
 
 const (
-	// How often a guide is corrected by the draft that it led to: the first times always, the others while the budget lasts.
+	// How often a guide is corrected by the draft that it led to: the first time always, the others while the budget lasts.
 	minLessons, maxLessons = 1, 6
 	// closeEnough: a draft at most one part in so many above the bound is not worth more work.
 	closeEnough = 500
-	// shadowSteps is how many ways to split the price of machines between cpu and memory are tried.
-	shadowSteps = 64
 )
 
-// learned fills machines by one guide after another and returns the best draft with its guide. It begins with prices per amount and
-// with what pods cost among their like, and corrects both by what became of the pods, until the budget is spent.
-func (p *Packer) learned(want []int, budget int) (best *Draft, guide []int64) {
+// learned fills machines by one guide after another and returns the best draft with its guide, and what no draft costs less than. It
+// begins with prices by the slice, as pods are confined and as if they could all go anywhere, and ends with what pods cost among their
+// like. It corrects each by what became of the pods, as long as the budget lasts, and stops where a draft costs hardly more than the bound.
+func (p *Packer) learned(want []int, budget int) (best *Draft, guide []int64, bound int64) {
+	confined, bound := p.bySlice(want, maxFamilies)
 	end := p.Steps - budget
-	shadow, bound := p.shadow(want)
 	kinds := 0 // of pods; where all are alike, there is nothing that one of them could be worth beside another
 	for _, n := range want {
 		kinds += min(n, 1)
 	}
-	for start := range 2 {
-		worth := shadow
-		if start > 0 {
+	for start := range 3 {
+		worth := confined
+		switch start {
+		case 1:
+			if worth, _ = p.bySlice(want, 1); slices.Equal(worth, confined) {
+				continue
+			}
+		case 2:
+			if p.Steps <= end {
+				continue
+			}
 			worth = p.alone(want)
 		}
 		for lesson := range 1 + maxLessons {
@@ -33,13 +40,16 @@ func (p *Packer) learned(want []int, budget int) (best *Draft, guide []int64) {
 			if best == nil || d.Better(best) {
 				best, guide = d, worth
 			}
-			if kinds < 2 || !p.uses(severalGuides) || p.Steps <= end && start+lesson >= minLessons || best.Missed == 0 && best.Price <= bound+bound/closeEnough {
-				return best, guide
+			if kinds < 2 || !p.uses(severalGuides) || best.Missed == 0 && best.Price <= bound+bound/closeEnough {
+				return best, guide, bound
+			}
+			if p.Steps <= end && lesson >= minLessons {
+				break
 			}
 			worth = p.lesson(d, worth)
 		}
 	}
-	return best, guide
+	return best, guide, bound
 }
 
 // lesson corrects a guide by the draft that it led to. Pods on machines that cost more than their pods are worth were dearer than
@@ -86,48 +96,4 @@ func (p *Packer) alone(want []int) []int64 {
 		}
 	}
 	return out
-}
-
-// shadow is another guide: prices of cpu and memory at which no machine holds more than it costs, chosen so that the
-// waiting pods are worth as much as possible (the dual of buying by the slice). No draft costs less than bound, in micro-dollars.
-func (p *Packer) shadow(want []int) (worth []int64, bound int64) {
-	const cpu, memory = 0, 1 // columns of vec
-	worth = make([]int64, len(want))
-	most, sum := -1.0, [2]float64{}
-	for i := range p.Choices {
-		c := &p.Choices[i]
-		if x := float64(c.Price) / float64(max(c.Room[cpu], 1)); most < 0 || x < most {
-			most = x
-		}
-	}
-	for g, n := range want {
-		sum[0] += float64(n) * float64(p.Sizes[g][cpu])
-		sum[1] += float64(n) * float64(p.Sizes[g][memory])
-	}
-	type line struct{ price, cpu, memory float64 }
-	var lines []line // of choices that are not like the one before
-	for i := range p.Choices {
-		c := &p.Choices[i]
-		l := line{float64(c.Price), float64(c.Room[cpu]), float64(max(c.Room[memory], 1))}
-		if n := len(lines); n == 0 || lines[n-1] != l {
-			lines = append(lines, l)
-		}
-	}
-	best, bestU, bestV := -1.0, 0.0, 0.0
-	for i := range shadowSteps + 1 {
-		u, v := most*float64(i)/shadowSteps, -1.0
-		for i := range lines {
-			l := &lines[i]
-			if x := max(0, (l.price-u*l.cpu)/l.memory); v < 0 || x < v {
-				v = x
-			}
-		}
-		if w := u*sum[0] + v*sum[1]; w > best {
-			best, bestU, bestV = w, u, v
-		}
-	}
-	for g := range want {
-		worth[g] = max(1, int64(1024*(bestU*float64(p.Sizes[g][cpu])+bestV*float64(p.Sizes[g][memory]))))
-	}
-	return worth, int64(best)
 }

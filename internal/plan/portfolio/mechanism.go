@@ -10,7 +10,6 @@ type Mechanism string
 const (
 	exactSearch   Mechanism = "exact search"
 	severalGuides Mechanism = "several guides"
-	lpMix         Mechanism = "LP mix"
 	localSearch   Mechanism = "local search"
 	columnPacking Mechanism = "column generation"
 	packingApart  Mechanism = "packing apart"
@@ -19,7 +18,7 @@ const (
 
 // Mechanisms lists them.
 func Mechanisms() []Mechanism {
-	return []Mechanism{exactSearch, severalGuides, lpMix, localSearch, columnPacking, packingApart, separation}
+	return []Mechanism{exactSearch, severalGuides, localSearch, columnPacking, packingApart, separation}
 }
 
 // uses reports whether a mechanism is used.

@@ -1,8 +1,8 @@
 // Package portfolio answers: on which machines do these pods cost least?
 //
 // It packs groups of like pods into machines of several kinds, in several ways, and keeps the best: filling by what pods
-// are worth, the mix of a linear program, column generation over whole pods, an exact search where there are few, and a
-// local search over what these found. It knows amounts, which kinds of pods a machine takes, counts that bound who may be
+// are worth, beginning with the prices of a linear program, column generation over whole pods, an exact search where there
+// are few, and a local search over what these found. It knows amounts, which kinds of pods a machine takes, counts that bound who may be
 // on one machine, limits of sellers, and a budget of steps; nothing of Kubernetes. Same input, same answer.
 package portfolio
 
@@ -45,6 +45,11 @@ type Choice struct {
 	Takes  bitset.Set // kinds of groups that it accepts
 	// free tells apart those of one seller that cost and hold the same; who has 0 may stand for all.
 	Free int
+}
+
+// like reports whether two choices cost and hold the same, as machines of one size in several zones do.
+func (c *Choice) like(o *Choice) bool {
+	return c.Price == o.Price && c.Seller == o.Seller && slices.Equal(c.Room, o.Room) && slices.Equal(c.Cost, o.Cost)
 }
 
 // pruneBlock is how many choices are looked at together when one is sought that beats another.
@@ -149,7 +154,8 @@ func (p *Packer) bearable(loads []Load, g int) int {
 const (
 	thorough = 400_000 // for the exact search where there are few pods
 	fewPods  = 600     // pods of which the exact search gets half of that
-	learn    = 10_000  // for learning what pods are worth, beyond the first lessons
+	learn    = 60_000  // for learning what pods are worth, beyond the first lessons
+	learnFew = 10_000  // likewise, where pods are let in one after the other: see share
 	polish   = 5_000   // for making one draft cheaper
 )
 
@@ -169,14 +175,11 @@ func (p *Packer) together(want []int) *Draft {
 	if d := p.small(want, budget); d != nil {
 		return d
 	}
-	best, guide := p.learned(want, learn)
-	mix := p.newSliced(want)
-	least := mix.bound()
-	if p.uses(lpMix) {
-		if d := p.blend(want, mix, best); d != nil && d.Better(best) {
-			best = d
-		}
+	lessons := learn
+	if p.inTurn(want) {
+		lessons = learnFew
 	}
+	best, guide, least := p.learned(want, lessons)
 	best = p.frugally(polish, func(q *Packer) *Draft { return q.improve(best, want, guide) })
 	if p.uses(columnPacking) {
 		if d := p.columns(want, best, least); d != nil && d.Better(best) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/pack"
 )
 
 const (
@@ -12,36 +13,23 @@ const (
 	maxFamilies = 6
 	// maxScarce is how many counts of ties are reckoned with: those that need most machines.
 	maxScarce = 3
-	// maxPivots bounds one solution.
-	maxPivots = 200
-	// beyond is what a slice costs that no machine gives, as a multiple of the dearest machine.
-	beyond = 1e6
-	nearly = 1e-9
 )
 
-// sliced is the linear program of buying machines by the slice: as little money as possible for all that waits, as if pods were sand. Its
-// amounts say how many machines of which choice a good mix has, its prices what pods are worth, and no draft costs less than it.
-// Simplex with an explicit inverse and one row per demand.
+// sliced is the linear program of buying machines by the slice: as little money as possible for all that waits, as if pods were sand. It has
+// one row per demand.
 type sliced struct {
-	p     *Packer
-	rows  []demand
-	room  [][]float64 // per choice and row, in the row's scale
-	top   float64     // price of the dearest choice
-	of    [][]int     // per kind: the rows of its resources
-	scant []int       // per knot: its row, or -1
-	// The solution: per row, the choice bought (or -1), how many, what one costs, and what the row's demand is worth.
-	basis          []int
-	x, cost, price []float64
-	inv            [][]float64
-	column         []float64
-	shares         []share
+	p      *Packer
+	rows   []demand
+	of     [][]int // per kind: the rows of its resources
+	scant  []int   // per knot: its row, or -1
+	shares []share
 }
 
-// demand is something that machines of some markets must give: an amount of a resource, or room for pods that share no machine.
+// demand is something that machines of some markets must give: an amount of a resource, or, where that is -1, room for pods that share no
+// machine.
 type demand struct {
-	resource, knot int // one of them is -1
-	markets        bitset.Set
-	need, scale    float64
+	resource int
+	markets  bitset.Set
 }
 
 // share is what a pod asks of a row.
@@ -50,62 +38,74 @@ type share struct {
 	n   float64
 }
 
-// newSliced sets up the program for want pods per group.
-func (p *Packer) newSliced(want []int) *sliced {
+// bySlice prices a pod of each group that waits, in 1024ths of a micro-dollar, as if machines were sold by the slice, in so many sets of
+// markets at most (see families). No machine is worth more than it costs, and no draft costs less than bound, in micro-dollars. O(pivots × choices × rows + groups × rows).
+func (p *Packer) bySlice(want []int, most int) (worth []int64, bound int64) {
+	s := newSliced(p, want, most)
+	needs := make([]float64, len(s.rows))
+	for g, n := range want {
+		for _, a := range s.asks(g) {
+			needs[a.row] += float64(n) * a.n
+		}
+	}
+	gives, prices := make([][]float64, len(p.Choices)), make([]float64, len(p.Choices))
+	flat := make([]float64, len(p.Choices)*len(s.rows))
+	for ci := range p.Choices {
+		gives[ci], flat = flat[:len(s.rows):len(s.rows)], flat[len(s.rows):]
+		prices[ci] = float64(p.Choices[ci].Price)
+		for i, d := range s.rows {
+			if d.markets.Has(int(p.lay.marketOf[ci])) {
+				gives[ci][i] = s.gives(ci, d.resource)
+			}
+		}
+	}
+	price, pivots := pack.Amounts(gives, prices, needs)
+	p.Steps -= pivots
+	sum := 0.0
+	for i, n := range needs {
+		sum += n * price[i]
+	}
+	worth = make([]int64, len(want))
+	for g, n := range want {
+		if n == 0 {
+			continue
+		}
+		v := 0.0
+		for _, a := range s.asks(g) {
+			v += price[a.row] * a.n
+		}
+		worth[g] = max(1, int64(1024*v))
+	}
+	return worth, int64(sum)
+}
+
+// newSliced lists the demands of want pods per group, in so many families at most.
+func newSliced(p *Packer, want []int, most int) *sliced {
 	p.arranged(want)
 	s := &sliced{p: p, of: make([][]int, len(p.lay.takers)), scant: make([]int, p.Counts)}
 	for i := range s.scant {
 		s.scant[i] = -1
 	}
-	needed := make([]bool, len(p.Choices[0].Room))
-	for g, n := range want {
-		for r, v := range p.Sizes[g] {
-			needed[r] = needed[r] || n > 0 && v > 0
-		}
-	}
-	families := s.families(want)
+	families := s.families(want, most)
 	for _, f := range families {
-		for r, ok := range needed {
-			if ok {
-				s.demand(demand{resource: r, knot: -1, markets: f})
+		for r := range p.Choices[0].Room {
+			for k, takers := range p.lay.takers {
+				if !slices.ContainsFunc(takers, func(m int32) bool { return !f.Has(int(m)) }) {
+					s.of[k] = append(s.of[k], len(s.rows))
+				}
 			}
+			s.rows = append(s.rows, demand{r, f})
 		}
 	}
-	for _, k := range p.scarce(want) {
-		s.demand(demand{resource: -1, knot: k, markets: families[0]})
+	for _, k := range s.scarce(want) {
+		s.scant[k] = len(s.rows)
+		s.rows = append(s.rows, demand{-1, families[0]})
 	}
-	for g, n := range want {
-		for _, a := range s.asks(g) {
-			s.rows[a.row].need += float64(n) * a.n
-		}
-	}
-	for i := range p.Choices {
-		s.top = max(s.top, float64(p.Choices[i].Price), 1)
-	}
-	n := len(s.rows)
-	flat := make([]float64, len(p.Choices)*n)
-	s.room = make([][]float64, len(p.Choices))
-	gives := make([][]int, len(p.lay.markets)) // per market: the rows that its machines give to
-	for m := range gives {
-		for i := range s.rows {
-			if s.rows[i].markets.Has(m) {
-				gives[m] = append(gives[m], i)
-			}
-		}
-	}
-	for ci := range p.Choices {
-		row := flat[ci*n : (ci+1)*n : (ci+1)*n]
-		for _, i := range gives[p.lay.marketOf[ci]] {
-			row[i] = s.gives(ci, &s.rows[i]) / s.rows[i].scale
-		}
-		s.room[ci] = row
-	}
-	s.solve()
 	return s
 }
 
-// families lists sets of markets that some pods need one of: first all, then those of most pods.
-func (s *sliced) families(want []int) []bitset.Set {
+// families lists at most so many sets of markets that some pods need one of: first all, then those of most pods.
+func (s *sliced) families(want []int, most int) []bitset.Set {
 	type family struct {
 		markets bitset.Set
 		pods    int
@@ -133,7 +133,7 @@ func (s *sliced) families(want []int) []bitset.Set {
 	}
 	slices.SortStableFunc(list[1:], func(a, b family) int { return cmp.Compare(b.pods, a.pods) })
 	var out []bitset.Set
-	for i, f := range list[:min(len(list), maxFamilies)] {
+	for i, f := range list[:min(len(list), most)] {
 		if i == 0 || f.pods > 0 {
 			out = append(out, f.markets)
 		}
@@ -142,10 +142,10 @@ func (s *sliced) families(want []int) []bitset.Set {
 }
 
 // scarce lists the knots that need most machines.
-func (p *Packer) scarce(want []int) []int {
-	machines, order := make([]float64, p.Counts), make([]int, p.Counts)
+func (s *sliced) scarce(want []int) []int {
+	machines, order := make([]float64, s.p.Counts), make([]int, s.p.Counts)
 	for g, n := range want {
-		for _, t := range p.Ties[g] {
+		for _, t := range s.p.Ties[g] {
 			machines[t.Count] += float64(n) * t.share()
 		}
 	}
@@ -165,41 +165,12 @@ func (t Tie) share() float64 {
 	return float64(t.Adds) / float64(max(1, t.Limit))
 }
 
-// demand adds a row, if machines can give what it asks for.
-func (s *sliced) demand(d demand) {
-	for m := range s.p.lay.markets {
-		if !d.markets.Has(m) {
-			continue
-		}
-		if d.resource < 0 {
-			d.scale = 1
-			break
-		}
-		for _, most := range s.p.lay.markets[m].most {
-			d.scale = max(d.scale, float64(most[d.resource]))
-		}
-	}
-	if d.scale == 0 {
-		return
-	}
-	if d.resource < 0 {
-		s.scant[d.knot] = len(s.rows)
-	} else {
-		for k, takers := range s.p.lay.takers {
-			if !slices.ContainsFunc(takers, func(m int32) bool { return !d.markets.Has(int(m)) }) {
-				s.of[k] = append(s.of[k], len(s.rows))
-			}
-		}
-	}
-	s.rows = append(s.rows, d)
-}
-
 // gives is what one machine gives to a demand of its market.
-func (s *sliced) gives(ci int, d *demand) float64 {
-	if d.resource < 0 {
+func (s *sliced) gives(ci, resource int) float64 {
+	if resource < 0 {
 		return 1
 	}
-	return float64(max(0, s.p.Choices[ci].Room[d.resource]))
+	return float64(max(0, s.p.Choices[ci].Room[resource]))
 }
 
 // asks lists what a pod of a group asks for; the list is valid until the next call.
@@ -216,69 +187,4 @@ func (s *sliced) asks(g int) []share {
 		}
 	}
 	return s.shares
-}
-
-// less takes pods away, and reports whether prices changed. O(rows² + choices × rows) per change.
-func (s *sliced) less(loads []Load, times int) bool {
-	for _, l := range loads {
-		for _, a := range s.asks(l.Group) {
-			r := &s.rows[a.row]
-			r.need = max(0, r.need-float64(l.N*times)*a.n)
-		}
-	}
-	changed := false
-	for i, row := range s.inv {
-		s.x[i] = 0
-		for j, v := range row {
-			s.x[i] += v * s.rows[j].need / s.rows[j].scale
-		}
-		changed = changed || s.x[i] < -nearly
-	}
-	if changed && !s.resolve() {
-		s.solve()
-	}
-	return changed
-}
-
-// prices is worth of all that waits.
-func (s *sliced) prices(want []int) []int64 {
-	out := make([]int64, len(want))
-	s.worth(want, out)
-	return out
-}
-
-// worth writes what a pod of each group that is left is worth, in 1024ths of a micro-dollar. O(groups + rows × kinds).
-func (s *sliced) worth(left []int, out []int64) {
-	dims := len(s.p.Choices[0].Room)
-	per := make([]float64, dims*len(s.of)) // per kind and resource: the price of a unit
-	for k, rows := range s.of {
-		for _, i := range rows {
-			per[k*dims+s.rows[i].resource] += s.price[i] / s.rows[i].scale
-		}
-	}
-	for g, n := range left {
-		if n == 0 {
-			continue
-		}
-		v := 0.0
-		prices := per[s.p.Kinds[g]*dims:][:dims]
-		for r, size := range s.p.Sizes[g] {
-			v += prices[r] * float64(size)
-		}
-		for _, t := range s.p.Ties[g] {
-			if i := s.scant[t.Count]; i >= 0 {
-				v += s.price[i] / s.rows[i].scale * t.share()
-			}
-		}
-		out[g] = max(1, int64(1024*v))
-	}
-}
-
-// bound is what all that waits costs at least, in micro-dollars.
-func (s *sliced) bound() int64 {
-	sum := 0.0
-	for i, x := range s.x {
-		sum += x * s.cost[i]
-	}
-	return int64(sum)
 }
