@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/cloud"
 	"github.com/karpenter-aks/karpenter/lab"
 	"github.com/karpenter-aks/karpenter/lab/kubelet"
 	"github.com/karpenter-aks/karpenter/lab/provision"
@@ -56,15 +57,22 @@ func boot(t *testing.T, words []string, s SKU) (provision.Outcome, lab.Machine) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := machineOf(o, s)
+	m.CustomData = script
+	return provision.Run(t.Context(), script, m, reachable{}), m
+}
+
+// machineOf is the machine of the order, of which the image fits, as it is before its first boot.
+func machineOf(o cloud.Order, s SKU) lab.Machine {
 	m := lab.Machine{Name: "aks-general-abcde", Size: s.Name, CPUs: int(s.CPUs), MemoryMiB: int64(s.MemoryGiB * 1024), GPUs: int(s.GPUs), Arch: s.Arch,
-		OSDiskGB: 128, Region: "eastus", Address: "10.224.0.9", CustomData: script}
+		OSDiskGB: 128, Region: "eastus", Address: "10.224.0.9"}
 	class := o.Class.Azure
 	for _, d := range definitionsOf(class, resolveFamily(class, class.FIPSMode, o.Cluster.Version)) {
 		if d.arch == s.Arch && m.Image == "" {
 			m.Image = "/CommunityGalleries/" + d.gallery + "/images/" + d.name + "/versions/202608.12.0"
 		}
 	}
-	return provision.Run(t.Context(), script, m, reachable{}), m
+	return m
 }
 
 // imageName is the definition in a machine's image reference.

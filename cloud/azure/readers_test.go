@@ -3,17 +3,24 @@ package azure
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"go.yaml.in/yaml/v3"
+	kubeyaml "sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/cloud"
+	"github.com/karpenter-aks/karpenter/lab/provision"
+	"github.com/karpenter-aks/karpenter/lab/provision/provisiontest"
 	"github.com/karpenter-aks/karpenter/model"
 )
 
@@ -189,6 +196,7 @@ func (a asked) check(t *testing.T) (accepted bool) {
 	t.Helper()
 	s := readSKUs(skusOf("Standard_D2s_v5"), "eastus")[0]
 	o, cfg := a.order(s)
+	o.Cluster.CA = clusterCA(t)
 	data, err := customData(o, s, cfg, testNetwork())
 	if err != nil {
 		if cloud.CodeOf(err) != cloud.Invalid {
@@ -232,7 +240,110 @@ func (a asked) check(t *testing.T) (accepted bool) {
 	if len(without) > 0 {
 		t.Fatalf("the class takes flags away: %v", without)
 	}
+	m := machineOf(o, s)
+	m.CustomData = script
+	files := provision.Run(t.Context(), script, m, reachable{}).Files
+	if a == good() && (files[kubeletConfig].Content == "" || files[cloudConfig].Content == "") {
+		t.Fatalf("the machine wrote %v only", slices.Sorted(maps.Keys(files)))
+	}
+	for path, want := range written(env) {
+		if f, ok := files[path]; ok {
+			if got, err := parsed(f.Content); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s reads as %v, meant %v: %v", path, got, want, err)
+			}
+		}
+	}
 	return true
+}
+
+// Files of YAML and JSON into which the image's scripts put values as they stand.
+const (
+	kubeletConfig = "/var/lib/kubelet/bootstrap-kubeconfig"
+	cloudConfig   = "/etc/kubernetes/azure.json"
+)
+
+// parsed is what two parsers of YAML read in the text, the one that Kubernetes' programs have and the one that other tools have. They must agree, and
+// so must that of JSON where the text begins as JSON does.
+func parsed(text string) (map[string]any, error) {
+	var kube, other, plain map[string]any
+	err := errors.Join(kubeyaml.UnmarshalStrict([]byte(text), &kube), yaml.Unmarshal([]byte(text), &other))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(other)
+	if err == nil {
+		err = json.Unmarshal(raw, &other) // numbers as JSON has them
+	}
+	if err == nil && strings.HasPrefix(text, "{") {
+		if err = json.Unmarshal([]byte(text), &plain); err == nil && !reflect.DeepEqual(plain, kube) {
+			err = fmt.Errorf("JSON reads %v, YAML %v", plain, kube)
+		}
+	}
+	if err == nil && !reflect.DeepEqual(kube, other) {
+		err = fmt.Errorf("one parser of YAML reads %v, another %v", kube, other)
+	}
+	return kube, err
+}
+
+// written is what the two files must say, by their paths. Names and types of azure.json: cloud-provider-azure's configuration.
+func written(env map[string]string) map[string]map[string]any {
+	cloud := map[string]any{"providerKeyName": "k8s", "providerKeyVersion": "", "providerVaultName": "", "aadClientSecret": "msi"}
+	for key, name := range map[string]string{"cloud": "TARGET_CLOUD", "tenantId": "TENANT_ID", "subscriptionId": "SUBSCRIPTION_ID", "aadClientId": "SERVICE_PRINCIPAL_CLIENT_ID",
+		"resourceGroup": "RESOURCE_GROUP", "location": "LOCATION", "vmType": "VM_TYPE", "subnetName": "SUBNET", "securityGroupName": "NETWORK_SECURITY_GROUP",
+		"vnetName": "VIRTUAL_NETWORK", "vnetResourceGroup": "VIRTUAL_NETWORK_RESOURCE_GROUP", "routeTableName": "ROUTE_TABLE",
+		"primaryAvailabilitySetName": "PRIMARY_AVAILABILITY_SET", "primaryScaleSetName": "PRIMARY_SCALE_SET", "cloudProviderBackoffMode": "CLOUDPROVIDER_BACKOFF_MODE",
+		"userAssignedIdentityID": "USER_ASSIGNED_IDENTITY_ID", "loadBalancerSku": "LOAD_BALANCER_SKU"} {
+		cloud[key] = env[name]
+	}
+	for key, v := range map[string]any{"cloudProviderBackoff": true, "cloudProviderBackoffRetries": 6.0, "cloudProviderBackoffDuration": 5.0, "cloudProviderRateLimit": true,
+		"cloudProviderRateLimitQPS": 10.0, "cloudProviderRateLimitBucket": 100.0, "cloudProviderRateLimitQPSWrite": 10.0, "cloudProviderRateLimitBucketWrite": 100.0,
+		"useManagedIdentityExtension": true, "useInstanceMetadata": true, "disableOutboundSNAT": false, "excludeMasterFromStandardLB": true, "maximumLoadBalancerRuleCount": 250.0} {
+		cloud[key] = v
+	}
+	one := func(kind, name string, v map[string]any) []any { return []any{map[string]any{"name": name, kind: v}} }
+	return map[string]map[string]any{cloudConfig: cloud, kubeletConfig: {
+		"apiVersion": "v1", "kind": "Config", "current-context": "local",
+		"clusters": one("cluster", "localcluster", map[string]any{"certificate-authority": "/etc/kubernetes/certs/ca.crt", "server": "https://" + env["API_SERVER_NAME"] + ":443"}),
+		"users":    one("user", "kubelet-bootstrap", map[string]any{"token": env["TLS_BOOTSTRAP_TOKEN"]}),
+		"contexts": one("context", "local", map[string]any{"cluster": "localcluster", "user": "kubelet-bootstrap"}),
+	}}
+}
+
+// What is not refused before it reaches YAML and JSON is seen there: each of these says something else in a file than was meant.
+func TestReadersOfYAMLSeeMoreThanText(t *testing.T) {
+	s := readSKUs(skusOf("Standard_D2s_v5"), "eastus")[0]
+	o, cfg := good().order(s)
+	o.Cluster.CA = clusterCA(t)
+	data, err := customData(o, s, cfg, testNetwork())
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, _ := base64.StdEncoding.DecodeString(data)
+	for _, c := range []struct{ path, name, value string }{
+		{kubeletConfig, "", ""}, {cloudConfig, "", ""},
+		{kubeletConfig, "TLS_BOOTSTRAP_TOKEN", `abcdef.0123456789abcdef"` + "\n    username: \"root"},
+		{kubeletConfig, "TLS_BOOTSTRAP_TOKEN", `abcdef.\x30123456789abcde`},
+		{cloudConfig, "SUBNET", `nodes", "tenantId": "another`},
+		{cloudConfig, "SUBNET", `\u006eodes`},
+		{cloudConfig, "VIRTUAL_NETWORK", `a", "extra": "b`},
+		{cloudConfig, "USE_INSTANCE_METADATA", "yes"},
+		{cloudConfig, "MAXIMUM_LOADBALANCER_RULE_COUNT", "0x10"},
+	} {
+		env, err := bashReads(string(script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.name != "" {
+			env[c.name] = c.value
+		}
+		m := machineOf(o, s)
+		m.CustomData = provisiontest.Script(env)
+		f, ok := provision.Run(t.Context(), m.CustomData, m, reachable{}).Files[c.path]
+		got, err := parsed(f.Content)
+		if same := ok && err == nil && reflect.DeepEqual(got, written(env)[c.path]); same != (c.name == "") {
+			t.Errorf("%s with %s %q reads as %v: %v", c.path, c.name, c.value, got, err)
+		}
+	}
 }
 
 func flagMap(t *testing.T, argv []string) map[string]string {
@@ -294,8 +405,8 @@ func TestNoTextSpeaksToItsReaders(t *testing.T) {
 	}
 }
 
-// FuzzWhatIsAcceptedReadsAsItself: whatever the strings are, an order is refused as invalid, or bash, systemd and the
-// splitting of arguments give back what was meant.
+// FuzzWhatIsAcceptedReadsAsItself: whatever the strings are, an order is refused as invalid, or bash, systemd, the
+// splitting of arguments, and the parsers of the YAML and JSON that a machine writes give back what was meant.
 func FuzzWhatIsAcceptedReadsAsItself(f *testing.F) {
 	add := func(a asked) {
 		f.Add(a.sysctl, a.logSize, a.subnet, a.labelKey, a.labelValue, a.taintKey, a.taintValue, a.endpoint, a.token, a.version, a.dns, a.user, a.pol, a.low, a.high, a.period)
