@@ -2,6 +2,7 @@ package memkube
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
@@ -13,10 +14,62 @@ type extras struct {
 	overlays  map[string]model.Overlay
 	buffers   map[string]model.Buffer
 	templates map[string]model.Template
+	// unserved are the kinds of which the CRD is missing, by resource.
+	unserved map[string]model.Unserved
 }
 
 func newExtras() extras {
-	return extras{overlays: map[string]model.Overlay{}, buffers: map[string]model.Buffer{}, templates: map[string]model.Template{}}
+	return extras{overlays: map[string]model.Overlay{}, buffers: map[string]model.Buffer{}, templates: map[string]model.Template{},
+		unserved: map[string]model.Unserved{}}
+}
+
+// The kinds that an API server may not know, as their CRDs are named.
+const (
+	Overlays = "nodeoverlays.karpenter.sh"
+	Buffers  = "capacitybuffers.autoscaling.x-k8s.io"
+)
+
+// Unserve takes the CRD of Overlays or Buffers away, and with it all objects of the kind. Putting one then panics, because the test is wrong, until
+// Serve brings the CRD back.
+func (s *Store) Unserve(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := map[string]string{Overlays: "v1alpha1", Buffers: "v1beta1"}[resource]
+	if version == "" {
+		panic(fmt.Sprintf("memkube: %s is served by every cluster, or by none", resource))
+	}
+	keep(s, s.unserved, model.Unserved{Resource: resource, Version: version, Message: "the server could not find the requested resource"})
+	if resource == Overlays {
+		dropAll(s, s.overlays)
+	} else {
+		dropAll(s, s.buffers)
+	}
+}
+
+// dropAll removes the objects, by key. Callers hold mu.
+func dropAll[T model.Object](s *Store, m map[string]T) {
+	for _, key := range sorted(m) {
+		o := m[key]
+		delete(m, key)
+		s.tell(model.Change{Object: o, Gone: true})
+	}
+}
+
+// Serve brings the CRD back. The kind has no objects then.
+func (s *Store) Serve(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u, ok := s.unserved[resource]; ok {
+		delete(s.unserved, resource)
+		s.tell(model.Change{Object: u, Gone: true})
+	}
+}
+
+// mustServe panics when the kind's CRD is missing. Callers hold mu.
+func (s *Store) mustServe(resource string) {
+	if _, missing := s.unserved[resource]; missing {
+		panic("memkube: nobody can put an object of " + resource + ", which is not served")
+	}
 }
 
 // putExtra creates or replaces one of them. Callers hold mu.
@@ -24,10 +77,12 @@ func (s *Store) putExtra(o model.Object) {
 	var ignored time.Time // none of them keeps a creation time
 	switch o := o.(type) {
 	case model.Overlay:
+		s.mustServe(Overlays)
 		s.born(&o.UID, &ignored, s.overlays[o.ObjectKey()].UID, ignored)
 		o.Generation = max(o.Generation, 1)
 		keep(s, s.overlays, o)
 	case model.Buffer:
+		s.mustServe(Buffers)
 		s.born(&o.UID, &ignored, s.buffers[o.ObjectKey()].UID, ignored)
 		o.Generation = max(o.Generation, 1)
 		keep(s, s.buffers, o)

@@ -121,6 +121,7 @@ func (s *Store) everything() []model.Change {
 	out = list(out, s.csiNodes)
 	out = list(out, s.overlays)
 	out = list(out, s.buffers)
+	out = list(out, s.unserved)
 	return list(out, s.templates)
 }
 
