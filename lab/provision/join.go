@@ -19,6 +19,7 @@ func joinVariables() []Variable {
 		{"CSE_HELPERS_FILEPATH", Path, "always", "the script waits for it for two minutes: exit 6", inMain},
 		{"IS_VHD", Flag, "", "the image's own marker decides", inMain},
 		{"CSE_TIMEOUT", Text, "on images of early 2026", "15m", inStart},
+		{"CSE_MAX_DURATION_SECONDS", Number, "", "780", inHelpers},
 		{"KUBE_BINARY_URL", Address, "Kubernetes before 1.34, and Azure Linux 2", "no kubelet: exit 0 and no node", inInstall},
 		{"PRE_PROVISION_ONLY", Flag, "", "the machine joins", inMain},
 		{"SKIP_WAAGENT_HOLD", Flag, "", "packages of the agent are held", inMain},
