@@ -3,8 +3,11 @@ package sim
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -292,12 +295,7 @@ func (s *Sim) boot(m model.Instance) {
 	if mute {
 		return
 	}
-	late := time.Duration(0)
-	if s.cfg.JoinSpread > 0 {
-		s.mu.Lock()
-		late = time.Duration(s.cfg.Rand.Int64N(int64(s.cfg.JoinSpread)))
-		s.mu.Unlock()
-	}
+	late := s.late(m.Name)
 	time.AfterFunc(s.cfg.Join+late, func() {
 		if !s.runsStill(m) {
 			return
@@ -318,6 +316,18 @@ func (s *Sim) boot(m model.Instance) {
 			})
 		})
 	})
+}
+
+// late is how much later than others the machine of that name joins. It is the machine's own, whoever asks first: machines boot at the same moment, and
+// goroutines take turns as they like.
+func (s *Sim) late(name string) time.Duration {
+	if s.cfg.JoinSpread <= 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_ = binary.Write(h, binary.LittleEndian, s.lateness)
+	_, _ = h.Write([]byte(name))
+	return time.Duration(rand.New(rand.NewPCG(h.Sum64(), 0)).Int64N(int64(s.cfg.JoinSpread)))
 }
 
 // runsStill reports whether a machine is there and switched on.

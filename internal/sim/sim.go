@@ -83,6 +83,8 @@ type Sim struct {
 	moved atomic.Int64
 	// clock is how far, in nanoseconds, the controller's clock is ahead.
 	clock atomic.Int64
+	// lateness is what machines' delays are drawn from.
+	lateness uint64
 	// judge looks whether all is as it should be; nil = only the invariants of check.
 	judge *judge
 
@@ -135,6 +137,9 @@ func runWith(t *testing.T, cfg Config, ready, story func(s *Sim)) (broken []stri
 			killed: map[control.Point]int{}, guards: map[string]guard{}, warming: map[model.PodKey]time.Time{}}
 		s.cfg.Join, s.cfg.Settle = orElse(cfg.Join, 5*time.Second), orElse(cfg.Settle, 3*time.Second)
 		s.cfg.Tick = orElse(cfg.Tick, 100*time.Millisecond)
+		if cfg.JoinSpread > 0 {
+			s.lateness = cfg.Rand.Uint64()
+		}
 		cc := cfg.Cloud
 		if len(cc.Catalog.Types) == 0 {
 			cc.Catalog = memcloud.SmallCatalog("westus3")
