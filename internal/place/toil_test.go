@@ -113,3 +113,43 @@ func TestSetUpIsCharged(t *testing.T) {
 		}
 	}
 }
+
+// TestComparingWhatIsForSaleIsCharged: to find out which of many sizes no other beats is work of the plan, and ends with it.
+func TestComparingWhatIsForSaleIsCharged(t *testing.T) {
+	const sizes = 2_000
+	price := rand.New(rand.NewPCG(1, 2)).Perm(sizes)
+	cost := func(alike bool, limit int) (spent int, p answer.Plan) {
+		var b strings.Builder
+		for i := range sizes {
+			cpu, mem := 1+i, sizes-i
+			if alike {
+				cpu, mem = 1, sizes
+			}
+			fmt.Fprintf(&b, "type T%04d cpu=%d memory=%dGi zones=1 price=0.%06d\n", i, cpu, mem, 100_000+price[i])
+		}
+		b.WriteString("pool general\npod p cpu=500m memory=1Gi\n")
+		w, err := worldtext.Parse(b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = Decide(Input{World: w, Limit: limit, spent: &spent})
+		return spent, p
+	}
+	beaten, _ := cost(true, 0)
+	spent, p := cost(false, 0)
+	if p.BudgetExceeded || len(p.NewClaims) != 1 {
+		t.Fatalf("cut short: %t; %d machines are bought", p.BudgetExceeded, len(p.NewClaims))
+	}
+	if spent < beaten+10*sizes {
+		t.Errorf("the work is %d, and %d where all sizes are the same: to compare them is not charged", spent, beaten)
+	}
+	for _, limit := range []int{1_000, 10_000} {
+		few, q := cost(false, limit)
+		if most := 4*limit + 4*sizes; few > most {
+			t.Errorf("limit %d: the work is %d, more than %d", limit, few, most)
+		}
+		if len(q.NewClaims) != 1 || q.Price != p.Price {
+			t.Errorf("limit %d: %d machines for %s, want one for %s", limit, len(q.NewClaims), q.Price, p.Price)
+		}
+	}
+}

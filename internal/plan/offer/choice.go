@@ -8,6 +8,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
+	"github.com/karpenter-aks/karpenter/internal/plan/unbeaten"
 	"github.com/karpenter-aks/karpenter/internal/require"
 )
 
@@ -19,13 +20,18 @@ type choice struct {
 	company []int
 }
 
-// newChoices lists what the pools of one tier can sell to the node constraints, without anything that another choice beats.
-// O(offerings × node constraints + kinds²).
-func newChoices(tier []*problem.NodePool, groups []*problem.NodeConstraint) []choice {
+// newChoices lists what the pools of one tier can sell to the node constraints, without anything
+// that another choice beats. What comparing them costs is work of the plan; where none is left,
+// choices that others beat stay. O(offerings × node constraints + kinds²).
+func (d *Purchasing) newChoices(
+	tier []*problem.NodePool,
+	groups []*problem.NodeConstraint,
+) []choice {
 	var all []choice
 	for _, s := range tier {
 		for fi, f := range flavours(s.ID, groups) {
-			like := choice{Choice: portfolio.Choice{Seller: s.ID, Free: fi}}
+			like := choice{}
+			like.Seller, like.Free = s.ID, fi
 			if kinds := (seller{s}).kinds(like, f, groups); all == nil {
 				all = kinds
 			} else {
@@ -43,7 +49,9 @@ func newChoices(tier []*problem.NodePool, groups []*problem.NodeConstraint) []ch
 	for i := len(all) - 1; i >= 0; i-- {
 		all[i].Price += toll(all[i].Price, all[0].Price)
 	}
-	kept := portfolio.Prune(len(all), func(i int) *portfolio.Choice { return &all[i].Choice })
+	option := func(i int) *unbeaten.Option { return &all[i].Option }
+	kept, took := unbeaten.Of(len(all), option, max(0, d.Allowed-d.Work))
+	d.Toil(took)
 	for to, i := range kept {
 		all[to] = all[i]
 	}

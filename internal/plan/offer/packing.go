@@ -33,7 +33,7 @@ func (d *Purchasing) packing(
 		}
 	}
 	if len(groups) > 0 {
-		choices = newChoices(tier, classify(p, groups))
+		choices = d.newChoices(tier, classify(p, groups))
 		p.Arrivals = arrivals(p, groups)
 	}
 	for i := range choices {

@@ -13,7 +13,7 @@ func (p *Packer) apart(want []int) *Draft {
 	if n < 2 {
 		return nil
 	}
-	parts := p.parts(want, of, n)
+	parts := partsOf(p, want, of, n)
 	d := &Draft{}
 	left := p.Remaining(nil)
 	steps := p.Steps / sum(want)
@@ -22,7 +22,7 @@ func (p *Packer) apart(want []int) *Draft {
 		if len(part.choices) == 0 {
 			continue // nobody sells to them
 		}
-		q, some := p.only(part, want, left)
+		q, some := part.only(p, want, left)
 		q.Steps = max(1, steps*sum(some))
 		budget := q.Steps
 		for _, b := range q.together(some).Bins {
@@ -46,8 +46,8 @@ func (p *Packer) apart(want []int) *Draft {
 // part is what belongs together: groups that wait, and the choices that take some of them, each by its number in the packer.
 type part struct{ groups, choices []int }
 
-// parts lists what belongs to each of n components.
-func (p *Packer) parts(want, of []int, n int) []part {
+// partsOf lists what belongs to each of n components.
+func partsOf(p *Packer, want, of []int, n int) []part {
 	out := make([]part, n)
 	for g, n := range want {
 		if n > 0 {
@@ -65,10 +65,9 @@ func (p *Packer) parts(want, of []int, n int) []part {
 }
 
 // only is a packer that knows nothing but a part, so that what it does costs what the part is, and how many pods of each of its groups wait.
-func (p *Packer) only(part *part, want []int, limits []vec.Vec) (*Packer, []int) {
+func (part *part) only(p *Packer, want []int, limits []vec.Vec) (*Packer, []int) {
 	q, some := *p, make([]int, 0, len(part.groups))
-	q.lay, q.scratch = nil, nil
-	q.Sizes, q.Kinds, q.Ties, q.Arrivals = nil, nil, nil, nil
+	q.lay, q.scratch, q.Sizes, q.Kinds, q.Ties, q.Arrivals = nil, nil, nil, nil, nil, nil
 	for _, g := range part.groups {
 		some = append(some, want[g])
 		q.Sizes, q.Kinds, q.Ties = append(q.Sizes, p.Sizes[g]), append(q.Kinds, p.Kinds[g]), append(q.Ties, p.Ties[g])

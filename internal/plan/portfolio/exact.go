@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/unbeaten"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
@@ -96,7 +97,7 @@ func (e *search) trim() []int {
 		most = min(e.want[0], e.bearable(nil, only))
 	}
 	whole := make([]*Choice, len(e.Limits)) // per seller: the first choice that holds everything
-	cuts, of := make([]Choice, 0, min(len(e.Choices), pruneBlock)), make([]int, 0, len(e.Choices))
+	cuts, of := make([]unbeaten.Option, 0, min(len(e.Choices), unbeaten.Block)), make([]int, 0, len(e.Choices))
 	var flat vec.Vec
 	for i := range e.Choices {
 		o := &e.Choices[i]
@@ -104,9 +105,9 @@ func (e *search) trim() []int {
 			continue
 		}
 		if len(flat) < dims {
-			flat = make(vec.Vec, pruneBlock*dims)
+			flat = make(vec.Vec, unbeaten.Block*dims)
 		}
-		c := Choice{Seller: o.Seller, Cost: o.Cost, Takes: o.Takes, Free: o.Free, Room: flat[:dims:dims]}
+		c := unbeaten.Option{Seller: o.Seller, Cost: o.Cost, Takes: o.Takes, Free: o.Free, Room: flat[:dims:dims]}
 		flat = flat[dims:]
 		all := only < 0
 		if only >= 0 {
@@ -124,11 +125,14 @@ func (e *search) trim() []int {
 		}
 		cuts, of = append(cuts, c), append(of, i)
 	}
-	var out []int
-	for _, i := range Prune(len(cuts), func(i int) *Choice { return &cuts[i] }) {
-		out = append(out, of[i])
+	kept, took := unbeaten.Of(len(cuts), func(i int) *unbeaten.Option { return &cuts[i] }, e.budget)
+	for at, i := range kept {
+		kept[at] = of[i]
 	}
-	return out
+	if more := took - len(e.Choices)/2; more > 0 { // half of the choices were charged before
+		e.Steps, e.budget = e.Steps-more, max(1, e.budget-more)
+	}
+	return kept
 }
 
 // position is where the load's group stands among those that wait.

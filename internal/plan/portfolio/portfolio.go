@@ -10,7 +10,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/unbeaten"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
@@ -38,55 +38,13 @@ func (d *Draft) Better(o *Draft) bool {
 
 // Choice is one kind of machine that may be bought.
 type Choice struct {
-	Seller int
-	Price  int64 // micro-dollars per hour
-	Room   vec.Vec
-	Cost   vec.Vec    // of the seller's limits
-	Takes  bitset.Set // kinds of groups that it accepts
-	// free tells apart those of one seller that cost and hold the same; who has 0 may stand for all.
-	Free int
+	unbeaten.Option
+	Price int64 // micro-dollars per hour
 }
 
 // like reports whether two choices cost and hold the same, as machines of one size in several zones do.
 func (c *Choice) like(o *Choice) bool {
 	return c.Price == o.Price && c.Seller == o.Seller && slices.Equal(c.Room, o.Room) && slices.Equal(c.Cost, o.Cost)
-}
-
-// pruneBlock is how many choices are looked at together when one is sought that beats another.
-const pruneBlock = 32
-
-// Prune returns the positions of those of n options that no other beats: as cheap, as roomy, accepting as much, taking no
-// more of the limits. Options come by price; of equals the first stays. Each seller's flavours are apart, but for the one that stands for all.
-func Prune(n int, option func(int) *Choice) (out []int) {
-	type flavour struct{ seller, free int }
-	kept, most := map[flavour][]int{}, map[flavour][]vec.Vec{} // most: per block of kept, what none of it has more room for
-next:
-	for i := range n {
-		c := option(i)
-		own := flavour{c.Seller, c.Free}
-		beats := func(j int) bool {
-			o := option(j)
-			return o.Room.Covers(c.Room) && c.Cost.Covers(o.Cost) && c.Takes.Within(o.Takes)
-		}
-		for _, f := range []flavour{own, {c.Seller, 0}}[:min(c.Free+1, 2)] { // 0 is the one for all
-			list, blocks := kept[f], most[f]
-			for b := len(blocks) - 1; b >= 0; b-- { // what is about as dear is about as large
-				block := list[b*pruneBlock : min((b+1)*pruneBlock, len(list))]
-				if blocks[b].Covers(c.Room) && slices.ContainsFunc(block, beats) {
-					continue next
-				}
-			}
-		}
-		if len(kept[own])%pruneBlock == 0 {
-			most[own] = append(most[own], c.Room.Clone())
-		}
-		last := most[own][len(most[own])-1]
-		for r, v := range c.Room {
-			last[r] = max(last[r], v)
-		}
-		kept[own], out = append(kept[own], i), append(out, i)
-	}
-	return out
 }
 
 // Packer packs waiting pods of some groups into machines of some choices. Every answer depends on the values of its input only.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/unbeaten"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
 )
 
@@ -20,7 +21,8 @@ func mixed(r *rand.Rand) (*Packer, []int) {
 				takes := bitset.New(3)
 				takes.Add(0)
 				takes.Add(1 + zone)
-				p.Choices = append(p.Choices, Choice{Price: price, Room: vec.Vec{cores * 950, cores * ratio * 900, 1 << 30, 110}, Cost: vec.Vec{}, Takes: takes})
+				p.Choices = append(p.Choices, Choice{Price: price, Option: unbeaten.Option{
+					Room: vec.Vec{cores * 950, cores * ratio * 900, 1 << 30, 110}, Cost: vec.Vec{}, Takes: takes}})
 			}
 		}
 	}
@@ -80,7 +82,8 @@ func TestMachinesThatAreAlikeAreBoughtByTurns(t *testing.T) {
 		takes := bitset.New(1 + zones)
 		takes.Add(0)
 		takes.Add(1 + zone)
-		p.Choices = append(p.Choices, Choice{Price: 1 << 20, Room: vec.Vec{4_000, 16_000, 1 << 30, 110}, Cost: vec.Vec{}, Takes: takes})
+		p.Choices = append(p.Choices, Choice{Price: 1 << 20, Option: unbeaten.Option{
+			Room: vec.Vec{4_000, 16_000, 1 << 30, 110}, Cost: vec.Vec{}, Takes: takes}})
 	}
 	var want []int
 	for kind := range 1 + zones {
