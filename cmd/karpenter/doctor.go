@@ -30,6 +30,7 @@ const lookWithin = 5 * time.Minute
 type doctorFlags struct {
 	clusterFlags
 	values, namespace, account, output string
+	colour                             colourFlag
 }
 
 func doctorCommand() *cobra.Command {
@@ -52,6 +53,9 @@ The exit code is 0 when all is well, 1 when something stops Karpenter, 2 when no
 			if err := oneOfFlag("output", f.output, "text", "json"); err != nil {
 				return exit{2, err}
 			}
+			if err := f.colour.check(); err != nil {
+				return exit{2, err}
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), lookWithin)
 			defer cancel()
 			facts, err := f.look(ctx, cmd.InOrStdin())
@@ -59,7 +63,7 @@ The exit code is 0 when all is well, 1 when something stops Karpenter, 2 when no
 				return exit{2, err}
 			}
 			found := doctor.Examine(facts)
-			if err := printFindings(cmd.OutOrStdout(), found, f.output); err != nil {
+			if err := printFindings(cmd.OutOrStdout(), found, f.output, &f.colour); err != nil {
 				return exit{2, err}
 			}
 			if code := doctor.Code(found); code != 0 {
@@ -74,14 +78,15 @@ The exit code is 0 when all is well, 1 when something stops Karpenter, 2 when no
 	fl.StringVarP(&f.namespace, "namespace", "n", "", "the controller's namespace (default: where one is installed, else kube-system)")
 	fl.StringVar(&f.account, "service-account", "", "the controller's service account (default: that of the installed one, of the values, else karpenter)")
 	fl.StringVarP(&f.output, "output", "o", "text", "text or json")
+	f.colour.register(cmd)
 	return cmd
 }
 
-func printFindings(w io.Writer, found []doctor.Finding, output string) error {
+func printFindings(w io.Writer, found []doctor.Finding, output string, colour *colourFlag) error {
 	if output == "json" {
 		return writeValue(w, output, found)
 	}
-	_, err := io.WriteString(w, doctor.Text(found))
+	_, err := io.WriteString(w, doctor.Text(found, colour.of(w)))
 	return err
 }
 

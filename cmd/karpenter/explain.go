@@ -65,6 +65,7 @@ func (k explained) command() *cobra.Command {
 	var f simulateFlags
 	var files []string
 	var gates, output string
+	var colour colourFlag
 	name := k.name
 	if name == "" {
 		name = "NAME"
@@ -78,6 +79,9 @@ func (k explained) command() *cobra.Command {
 				return fmt.Errorf("want one %s, as %s; files are given with -f", k.kind, name)
 			}
 			if err := oneOfFlag("output", output, "text", "json", "yaml"); err != nil {
+				return err
+			}
+			if err := colour.check(); err != nil {
 				return err
 			}
 			open, err := config.Gates(gates)
@@ -98,6 +102,9 @@ func (k explained) command() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("there is no %s %s in the input", k.kind, args[0])
 			}
+			if output == "text" && colour.of(cmd.OutOrStdout()) {
+				text = []byte(simulate.Painted(string(text)))
+			}
 			return writeText(cmd.OutOrStdout(), output, text)
 		},
 	}
@@ -106,6 +113,7 @@ func (k explained) command() *cobra.Command {
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a dump or a scenario instead of a cluster; may be given more than once")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
 	cmd.Flags().StringVar(&gates, "feature-gates", "", "the controller's feature gates, such as SpotToSpotConsolidation=true,NodeRepair=true")
+	colour.register(cmd)
 	return cmd
 }
 

@@ -45,6 +45,12 @@ func (f *colourFlag) register(cmd *cobra.Command) {
 
 func (f *colourFlag) check() error { return oneOfFlag("color", f.when, "auto", "always", "never") }
 
+// of says whether to use them in what is written to w.
+func (f *colourFlag) of(w io.Writer) bool {
+	_, screen := screenOf(w)
+	return f.on(screen, os.Getenv)
+}
+
 // on says whether to use them; env is the environment. Source of NO_COLOR: no-color.org.
 func (f *colourFlag) on(screen bool, env func(string) string) bool {
 	if f.when == "auto" {

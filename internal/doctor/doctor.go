@@ -6,6 +6,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"github.com/karpenter-aks/karpenter/internal/palette"
 )
 
 // Level says how much a finding matters.
@@ -70,11 +72,27 @@ func Code(all []Finding) int {
 	return code
 }
 
-// Text prints findings for a person: level, check, what was found, and below that what to do.
-func Text(all []Finding) string {
+// tone is how a terminal shows the level.
+func (l Level) tone() palette.Tone {
+	switch l {
+	case OK:
+		return palette.News
+	case Stop:
+		return palette.Bad
+	}
+	return palette.Attention
+}
+
+// Text prints findings for a person: level, check, what was found, and below that what to do; with
+// the levels in colours if that is wished.
+func Text(all []Finding, colour bool) string {
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "%-8s%-12s%s\n", f.Level, f.Check, f.What)
+		level := fmt.Sprintf("%-8s", f.Level)
+		if colour {
+			level = f.Level.tone().Paint(string(f.Level)) + level[len(f.Level):]
+		}
+		fmt.Fprintf(&b, "%s%-12s%s\n", level, f.Check, f.What)
 		for line := range strings.Lines(f.Do) {
 			fmt.Fprintf(&b, "%20s%s\n", "", strings.TrimRight(line, "\n"))
 		}

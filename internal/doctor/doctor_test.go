@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func TestScenarios(t *testing.T) {
 					named[f.Check] = true
 				}
 			}
-			got := "exit code " + string(rune('0'+Code(all))) + "\n" + Text(news)
+			got := "exit code " + string(rune('0'+Code(all))) + "\n" + Text(news, false)
 			if *rewrite {
 				if err := os.WriteFile(name, []byte(in+"\n----\n"+got), 0o600); err != nil {
 					t.Fatal(err)
@@ -146,6 +147,24 @@ func TestGrants(t *testing.T) {
 	} {
 		if got := granted(grants, c.action, c.scope); got != c.want {
 			t.Errorf("%s at %s: %v", c.action, c.scope, got)
+		}
+	}
+}
+
+// TestColoursSayNothingOfTheirOwn prints findings of every level with and without colours: the words
+// are the same, and what stops is orange and bold.
+func TestColoursSayNothingOfTheirOwn(t *testing.T) {
+	all := []Finding{{"a", OK, "fine", ""}, {"b", Note, "look", "at this"},
+		{"c", Stop, "broken", "mend it"}, {"d", Unknown, "dark", ""}}
+	coloured := Text(all, true)
+	plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(coloured, "")
+	if plain != Text(all, false) {
+		t.Errorf("without its colours the text is\n%s", plain)
+	}
+	for _, want := range []string{"\x1b[38;5;75mok\x1b[0m      a ", "\x1b[38;5;214mnote\x1b[0m ",
+		"\x1b[1;38;5;214mstop\x1b[0m ", "\x1b[38;5;214munknown\x1b[0m "} {
+		if !strings.Contains(coloured, want) {
+			t.Errorf("there is no %q in %q", want, coloured)
 		}
 	}
 }

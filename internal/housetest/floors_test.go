@@ -18,6 +18,7 @@ var floors = []struct {
 	why    string
 }{
 	{"model", 0, nil, "nouns; everybody imports them, they import nobody"},
+	{"internal/palette", 0, nil, "colours of a terminal, and nothing of ours"},
 	{"internal/spell", 0.5, nil, "letters, and nothing of ours"},
 	{"internal/coded", 0.5, nil, "the form of errors at the doors, and nothing of ours"},
 	{"internal/outage", 0.5, nil, "what nodes say of their own end"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/karpenter-aks/karpenter/internal/palette"
 	"github.com/karpenter-aks/karpenter/internal/place"
 )
 
@@ -22,17 +23,17 @@ func (a Answer) Table(l Look) string {
 	s := &sheet{look: l}
 	var b strings.Builder
 	a.asked(&b)
-	s.say(strong, b.String()+a.buyText())
+	s.say(palette.Strong, b.String()+a.buyText())
 	a.buyTable(s, a.Plan.NewClaims)
 	a.fitTable(s)
 	a.leftTable(s)
 	b.Reset()
 	a.static(&b, maxNamed, func(list []place.NewClaim) {
-		s.say(strong, b.String())
+		s.say(palette.Strong, b.String())
 		b.Reset()
 		a.buyTable(s, list)
 	})
-	s.say(strong, b.String()+a.priceText())
+	s.say(palette.Strong, b.String()+a.priceText())
 	var rows [][]string
 	for _, of := range a.sums() {
 		for i, t := range of.list {
@@ -43,16 +44,16 @@ func (a Answer) Table(l Look) string {
 			rows = append(rows, []string{of.by, t.Name, fmt.Sprint(t.Machines), t.Price.String()})
 		}
 	}
-	s.table(plain, []string{"BY", "NAME", "MACHINES", "PRICE"}, rows)
+	s.table(palette.Plain, []string{"BY", "NAME", "MACHINES", "PRICE"}, rows)
 	b.Reset()
 	a.bounds(&b)
-	s.say(plain, b.String())
+	s.say(palette.Plain, b.String())
 	if len(a.WhatIf) > 0 {
 		rows := a.whatIfRows()
-		s.table(plain, []string{"WHAT IF", "MACHINES", "LEFT OVER", "PRICE", "CHANGE"}, rows[1:])
+		s.table(palette.Plain, []string{"WHAT IF", "MACHINES", "LEFT OVER", "PRICE", "CHANGE"}, rows[1:])
 	}
 	for _, n := range a.Notes {
-		s.say(faint, "note: "+n+"\n")
+		s.say(palette.Faint, "note: "+n+"\n")
 	}
 	return s.b.String()
 }
@@ -76,15 +77,15 @@ func (a Answer) buyTable(s *sheet, list []place.NewClaim) {
 		}
 		rows = append(rows, row)
 	}
-	s.table(plain, []string{"N", "TYPE", "ZONE", "BUY", "POOL", "EACH", "CPU", "MEM", "ELSE", "PODS"}, rows)
-	s.say(faint, more)
+	s.table(palette.Plain, []string{"N", "TYPE", "ZONE", "BUY", "POOL", "EACH", "CPU", "MEM", "ELSE", "PODS"}, rows)
+	s.say(palette.Faint, more)
 }
 
 func (a Answer) fitTable(s *sheet) {
 	if len(a.Plan.Existing) == 0 {
 		return
 	}
-	s.say(strong, a.fitsText())
+	s.say(palette.Strong, a.fitsText())
 	places, pods := a.places()
 	var rows [][]string
 	more := ""
@@ -95,15 +96,15 @@ func (a Answer) fitTable(s *sheet) {
 		}
 		rows = append(rows, []string{where, some(sorted(pods[where]), maxNamed)})
 	}
-	s.table(plain, []string{"ON", "PODS"}, rows)
-	s.say(faint, more)
+	s.table(palette.Plain, []string{"ON", "PODS"}, rows)
+	s.say(palette.Faint, more)
 }
 
 func (a Answer) leftTable(s *sheet) {
 	if len(a.Plan.Unscheduled) == 0 {
 		return
 	}
-	s.say(wrong, a.leftText())
+	s.say(palette.Bad, a.leftText())
 	groups := a.unlucky()
 	var rows [][]string
 	more := ""
@@ -123,22 +124,9 @@ func (a Answer) leftTable(s *sheet) {
 			names = ""
 		}
 	}
-	s.table(attention, []string{"PODS", "POOL", "WHY", "REMOVED", "DETAIL"}, rows)
-	s.say(faint, more)
+	s.table(palette.Attention, []string{"PODS", "POOL", "WHY", "REMOVED", "DETAIL"}, rows)
+	s.say(palette.Faint, more)
 }
-
-// tone is how a line looks on a terminal of 256 colours; what it says does not depend on it. The
-// colours are those of top, which everybody can tell apart.
-type tone string
-
-const (
-	plain     tone = ""
-	faint     tone = "2"
-	strong    tone = "1"
-	heading   tone = "1;4"
-	attention tone = "38;5;214"
-	wrong     tone = "1;38;5;214"
-)
 
 // sheet is what is printed.
 type sheet struct {
@@ -147,25 +135,25 @@ type sheet struct {
 }
 
 // say prints whole lines.
-func (s *sheet) say(t tone, text string) {
+func (s *sheet) say(t palette.Tone, text string) {
 	for line := range strings.Lines(printable(text)) {
 		s.line(t, strings.TrimSuffix(line, "\n"))
 	}
 }
 
-func (s *sheet) line(t tone, text string) {
-	if s.look.Colour && t != plain {
-		text = "\x1b[" + string(t) + "m" + text + "\x1b[0m"
+func (s *sheet) line(t palette.Tone, text string) {
+	if s.look.Colour {
+		text = t.Paint(text)
 	}
 	s.b.WriteString(text + "\n")
 }
 
 // table prints rows below a head; nothing where there are none.
-func (s *sheet) table(t tone, head []string, rows [][]string) {
+func (s *sheet) table(t palette.Tone, head []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	as := heading
+	as := palette.Heading
 	for line := range strings.Lines(Aligned(append([][]string{head}, rows...))) {
 		s.line(as, s.cut("  "+strings.TrimSuffix(line, "\n")))
 		as = t

@@ -6,27 +6,23 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
+
+	"github.com/karpenter-aks/karpenter/internal/palette"
 )
 
-// style is how a piece of text looks; what it says does not depend on it.
-type style uint8
+// style is how a piece of text looks; what it says does not depend on it: signs and words stand beside.
+type style = palette.Tone
 
-// The styles. Blue and orange are told apart by everybody; signs and words stand beside them.
 const (
-	plain style = iota
-	faint
-	strong
-	news      // blue: something new comes
-	attention // orange: worth a look
-	bad       // orange and bold: something is wrong
-	heading   // the heads of columns
-	chosen    // the row of the cursor
+	plain     = palette.Plain
+	faint     = palette.Faint
+	strong    = palette.Strong
+	news      = palette.News
+	attention = palette.Attention
+	bad       = palette.Bad
+	heading   = palette.Heading
+	chosen    = palette.Chosen
 )
-
-// code is the style for a terminal of 256 colours.
-func (s style) code() string {
-	return [...]string{"", "2", "1", "38;5;75", "38;5;214", "1;38;5;214", "1;4", "7"}[s]
-}
 
 // span is text of one style.
 type span struct {
@@ -137,14 +133,9 @@ func (l look) write(b *strings.Builder, line []span, most int) {
 	for _, s := range line {
 		text := l.cut(clean(s.text), most)
 		most -= columns(text)
-		code := s.style.code()
-		if text == "" {
-			continue
+		if l.colour {
+			text = s.style.Paint(text)
 		}
-		if !l.colour || code == "" {
-			b.WriteString(text)
-			continue
-		}
-		b.WriteString("\x1b[" + code + "m" + text + "\x1b[0m")
+		b.WriteString(text)
 	}
 }
