@@ -110,7 +110,7 @@ func (a Answer) claim(b *strings.Builder, w model.World, c *model.Claim, n *mode
 		case typ == model.Drifted && has && x.Status == model.True:
 			line("drifted", "%s", cmp.Or(x.Said(), "its condition does not say how"))
 		case typ != model.Drifted && (!has || x.Status != model.True) && !c.Deleting():
-			line("waits", "it is not %s yet%s", strings.ToLower(typ), after(": ", strings.TrimSpace(x.Reason+" "+x.Message)))
+			line("waits", "it is not %s yet%s", strings.ToLower(typ), after(": ", x.Said()))
 		default:
 			continue
 		}
@@ -197,7 +197,7 @@ func (a Answer) ExplainPool(name string, d Disruption) (text string, ok bool) {
 		after(", without the price of ", unsold))
 	if !p.Ready() {
 		x, _ := model.FindCondition(p.Conditions, model.Ready)
-		line("not ready", "%s", strings.TrimSpace(x.Reason+" "+x.Message))
+		line("not ready", "%s", x.Said())
 	}
 	limits(line, p, held)
 	for _, r := range d.Rooms {
@@ -356,7 +356,7 @@ func (a Answer) ExplainClass(name string) (text string, ok bool) {
 	fmt.Fprintf(&b, "%s is %s\n", c.Ref, ready)
 	for _, x := range c.Conditions {
 		if x.Status != model.True {
-			line("waits", "%s is %s%s", x.Type, x.Status, after(": ", strings.TrimSpace(x.Reason+" "+x.Message)))
+			line("waits", "%s is %s%s", x.Type, x.Status, after(": ", x.Said()))
 		}
 	}
 	if c.KubernetesVersion != "" {

@@ -189,7 +189,7 @@ func (b *builder) node(f *fields) {
 		n.Ready = model.False
 	}
 	if f.flag("interrupted") {
-		n.Conditions = []model.Condition{{Type: model.PreemptionScheduled, Status: model.True}}
+		n.Conditions = []model.Condition{{Type: model.PreemptionScheduled, Status: model.True, Since: Epoch()}}
 	}
 	n.Capacity, n.Allocatable = f.machine()
 	n.AttachLimits = f.attach()
