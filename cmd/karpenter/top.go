@@ -95,6 +95,9 @@ func printOnce(ctx context.Context, seen *watched, state *top.State, out io.Writ
 	if err := seen.whole(ctx); err != nil {
 		return err
 	}
+	if seen.cluster != nil {
+		seen.cluster.prices(ctx)
+	}
 	seen.show(ctx, state)
 	_, err := io.WriteString(out, top.Once(state))
 	return err
@@ -174,12 +177,12 @@ func (s *watched) whole(ctx context.Context) error {
 	return s.cluster.whole(ctx)
 }
 
-// asked is what the deciders are asked about now.
-func (s *watched) asked() simulate.Question {
+// asked is what the deciders are asked about now. It waits for prices, as long as ctx goes on.
+func (s *watched) asked(ctx context.Context) simulate.Question {
 	if s.cluster == nil {
 		return s.question
 	}
-	return s.cluster.question(time.Now())
+	return s.cluster.question(ctx, time.Now())
 }
 
 // show gives the state what there is now.

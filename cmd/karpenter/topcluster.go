@@ -40,16 +40,20 @@ type topCluster struct {
 
 	told func() bool // whether the events that there were have been told
 
-	sold    map[model.ClassRef]model.Catalog // of --catalog
-	priced  map[model.ClassRef]int64         // generation of the class that a catalogue was made for
-	azure   *offlineAzure                    // made when it is needed
-	regions []string                         // that the built-in table knows; read when they are needed
-	unknown string                           // why there are no prices
+	sold map[model.ClassRef]model.Catalog // of --catalog
+
+	// pricing is held by whoever looks prices up, and guards the fields below. Before mu.
+	pricing sync.Mutex
+	priced  map[model.ClassRef]int64 // generation of the class that a catalogue was made for
+	azure   *offlineAzure            // made when it is needed
+	regions []string                 // that the built-in table knows; read when they are needed
 
 	mu      sync.Mutex // guards the fields below
 	trouble error      // why the last Follow ended
 	events  []top.Event
-	deaf    error // why events cannot be read
+	deaf    error  // why events cannot be read
+	unknown string // why there are no prices
+	said    bool   // that is new
 }
 
 // followAgain is the pause after a connection that could not be kept.
@@ -194,7 +198,7 @@ func (c *topCluster) whole(ctx context.Context) error {
 
 // show gives the state what there is now.
 func (c *topCluster) show(ctx context.Context, state *top.State) {
-	c.prices(ctx)
+	c.pricesBeside(ctx)
 	w := c.mirror.Snapshot()
 	c.mu.Lock()
 	events, trouble := c.events, c.trouble
@@ -221,26 +225,52 @@ func (c *topCluster) notes(w model.World) (out []string) {
 	for _, u := range w.Unserved {
 		out = append(out, fmt.Sprintf("%s cannot be read: %s", u.Resource, u.Message))
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = false
 	if c.unknown != "" {
 		out = append(out, "there are no prices: "+c.unknown)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.deaf != nil {
 		out = append(out, "events cannot be read: "+c.deaf.Error())
 	}
 	return out
 }
 
-// question is what the deciders are asked: the same as karpenter explain asks them of a cluster.
-func (c *topCluster) question(now time.Time) simulate.Question {
+// question is what the deciders are asked: the same as karpenter explain asks them of a cluster. It waits for prices.
+func (c *topCluster) question(ctx context.Context, now time.Time) simulate.Question {
+	c.prices(ctx)
 	w := c.mirror.Snapshot()
 	return simulate.Question{World: w.Flat(), Now: now, Notes: c.notes(w),
 		Preferences: place.Preferences(c.flags.preferences), MinValues: place.MinValues(c.flags.minValues)}
 }
 
-// prices puts what can be bought into the picture, for classes that are new or changed.
+// prices puts what can be bought into the picture, for classes that are new or changed. The first time makes the built-in table's
+// catalogue, which takes about a second.
 func (c *topCluster) prices(ctx context.Context) {
+	c.pricing.Lock()
+	defer c.pricing.Unlock()
+	c.lookUp(ctx, c.unpriced())
+}
+
+// pricesBeside is prices for who draws a screen: it waits for nothing. The mirror's news tell of prices that come.
+func (c *topCluster) pricesBeside(ctx context.Context) {
+	if !c.pricing.TryLock() {
+		return // somebody is at it
+	}
+	list := c.unpriced()
+	if len(list) == 0 {
+		c.pricing.Unlock()
+		return
+	}
+	c.ended.Go(func() {
+		defer c.pricing.Unlock()
+		c.lookUp(ctx, list)
+	})
+}
+
+// unpriced are the classes that pools refer to whose prices are not known. The caller holds pricing.
+func (c *topCluster) unpriced() (out []model.Class) {
 	w := c.mirror.Snapshot()
 	for i := range w.Classes {
 		class := w.Classes[i]
@@ -248,18 +278,34 @@ func (c *topCluster) prices(ctx context.Context) {
 			!slices.ContainsFunc(w.Pools, func(p model.Pool) bool { return p.Class == class.Ref }) {
 			continue
 		}
-		got, err := c.catalog(ctx, w, class)
-		if err != nil {
-			c.unknown = err.Error()
-			continue
+		out = append(out, class)
+	}
+	return out
+}
+
+// lookUp asks for the catalogue of each class. The caller holds pricing.
+func (c *topCluster) lookUp(ctx context.Context, list []model.Class) {
+	for _, class := range list {
+		got, err := c.catalog(ctx, c.mirror.Snapshot(), class)
+		if ctx.Err() != nil {
+			return
 		}
-		c.unknown = ""
-		c.priced[class.Ref] = class.Generation
-		c.mirror.SetCatalog(got)
+		unknown := ""
+		if err != nil {
+			unknown = err.Error()
+		}
+		c.mu.Lock()
+		c.said = c.said || unknown != c.unknown
+		c.unknown = unknown
+		c.mu.Unlock()
+		if err == nil {
+			c.priced[class.Ref] = class.Generation
+			c.mirror.SetCatalog(got)
+		}
 	}
 }
 
-// catalog is what can be bought for a class: by --catalog, or by the built-in table.
+// catalog is what can be bought for a class: by --catalog, or by the built-in table. The caller holds pricing.
 func (c *topCluster) catalog(ctx context.Context, w model.World, class model.Class) (model.Catalog, error) {
 	for ref, got := range c.sold {
 		if ref == class.Ref || len(c.sold) == 1 {

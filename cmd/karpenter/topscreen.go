@@ -50,7 +50,7 @@ func watch(ctx context.Context, s *screen, in *os.File) (err error) {
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
 	for !s.state.Done() {
-		s.ask()
+		s.ask(ctx)
 		s.obey(ctx)
 		if err := s.draw(); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (s *screen) look(ctx context.Context) {
 // changed reports whether there is something new since the last call.
 func (c *topCluster) changed() bool {
 	c.mu.Lock()
-	told := len(c.events) > 0
+	told := len(c.events) > 0 || c.said
 	c.mu.Unlock()
 	select {
 	case <-c.news.C:
@@ -124,14 +124,14 @@ func (c *topCluster) changed() bool {
 }
 
 // ask asks the deciders beside the screen, one thing at a time.
-func (s *screen) ask() {
+func (s *screen) ask(ctx context.Context) {
 	x, ok := s.state.Wanted()
 	if !ok || s.asking {
 		return
 	}
 	s.asking = true
-	q, gates, to := s.seen.asked(), s.seen.gates, s.answers
-	go func() { to <- why(q, gates, x) }()
+	seen, to := s.seen, s.answers
+	go func() { to <- why(seen.asked(ctx), seen.gates, x) }()
 }
 
 // obey runs what was ordered beside the screen, one thing at a time.

@@ -3,6 +3,7 @@ package top
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/model"
@@ -63,13 +64,20 @@ func New(w model.World, now time.Time) *Picture {
 	w = w.Indexed()
 	p := &Picture{Now: now, world: w}
 	shelf := shelves{}
+	named := unnamed(w)
+	seen := map[*model.Claim]bool{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		p.machines = append(p.machines, p.machine(n, w.Index.ClaimOf(n), shelf))
+		c := w.Index.ClaimOf(n)
+		if c == nil && n.ProviderID == "" {
+			c = named[strings.ToLower(n.Name)]
+			seen[c] = true
+		}
+		p.machines = append(p.machines, p.machine(n, c, shelf))
 	}
 	for i := range w.Claims {
 		c := &w.Claims[i]
-		if w.Index.NodeBy(c.ProviderID) == nil {
+		if w.Index.NodeBy(c.ProviderID) == nil && !seen[c] {
 			p.machines = append(p.machines, p.machine(nil, c, shelf))
 		}
 	}
@@ -84,6 +92,23 @@ func New(w model.World, now time.Time) *Picture {
 	}
 	p.running = w.Index.Running()
 	return p
+}
+
+// unnamed are the claims without a node, by what their machine is called: a node begins without its provider ID, which the cloud's
+// node manager writes a moment later, and is called like its machine. Nothing when every node has one. O(nodes + claims).
+func unnamed(w model.World) map[string]*model.Claim {
+	if !slices.ContainsFunc(w.Nodes, func(n model.Node) bool { return n.ProviderID == "" }) {
+		return nil
+	}
+	out := map[string]*model.Claim{}
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		name := c.ProviderID[strings.LastIndexByte(c.ProviderID, '/')+1:]
+		if name != "" && w.Index.NodeBy(c.ProviderID) == nil {
+			out[strings.ToLower(name)] = c
+		}
+	}
+	return out
 }
 
 // addUp sums the machines, per pool and all.
