@@ -5,8 +5,8 @@
 // lease, and runs the pods bound to it. Beside the machines stand three things that AKS runs elsewhere: the cloud's node
 // manager, the cilium agent's removal of its startup taint, and the manifests of the system DaemonSets.
 //
-// It speaks to a real API server as a kubelet does, with a kubelet's rights. It runs no containers, mounts no volumes,
-// makes no network, and knows nothing of the autoscaler that bought the machine: whatever is wrong in the custom data
+// It speaks to a real API server as a kubelet does, with a kubelet's rights. It runs no containers, mounts no volumes
+// (pods wait until their disks are attached), makes no network, and knows nothing of the autoscaler that bought the machine: whatever is wrong in the custom data
 // is a machine that never joins, and the boot log says why.
 //
 // Two annotations on a pod tell the lab how its containers behave:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -79,7 +80,73 @@ func (h *Host) newAttachments() cache.SharedIndexInformer {
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return h.disks.VolumeAttachments().Watch(ctx, o)
 		},
-	}, &storagev1.VolumeAttachment{}, 0, cache.Indexers{})
+	}, &storagev1.VolumeAttachment{}, 0, cache.Indexers{byNode: func(obj any) ([]string, error) {
+		return []string{obj.(*storagev1.VolumeAttachment).Spec.NodeName}, nil
+	}})
+}
+
+// attachLook is how often a pod that waits for a disk is looked at again: as often as a kubelet reconciles its volumes.
+const attachLook = 100 * time.Millisecond
+
+// lacks names a volume claim of the pod whose disk is not attached to this machine yet; "" = there is none. Claims and their volumes are
+// read with the node's own rights until the disks are known, the attachments from the watch. Only disks are attached: shares are not, and
+// what else a pod may name as a volume is not looked at.
+func (m *machine) lacks(ctx context.Context, p *podRun) (string, error) {
+	for _, claim := range claimsOf(p.pod) {
+		if _, known := p.disks[claim]; known {
+			continue
+		}
+		c, err := m.kube.core.PersistentVolumeClaims(p.pod.Namespace).Get(ctx, claim, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		if c.Spec.VolumeName == "" || c.Status.Phase != corev1.ClaimBound {
+			return claim, nil
+		}
+		v, err := m.kube.core.PersistentVolumes().Get(ctx, c.Spec.VolumeName, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		if p.disks == nil {
+			p.disks = map[string]string{}
+		}
+		p.disks[claim] = ""
+		if v.Spec.CSI != nil && v.Spec.CSI.Driver == diskDriver {
+			p.disks[claim] = v.Name
+		}
+	}
+	for _, claim := range sortedKeys(p.disks) {
+		if disk := p.disks[claim]; disk != "" && !m.host.attached(disk, m.Name) {
+			return claim, nil
+		}
+	}
+	return "", nil
+}
+
+// claimsOf names the volume claims of a pod; those of its own are called like it and the volume.
+func claimsOf(pod *corev1.Pod) (out []string) {
+	for _, v := range pod.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			out = append(out, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			out = append(out, pod.Name+"-"+v.Name)
+		}
+	}
+	return out
+}
+
+// attached reports whether the shared watch shows the volume as attached to the node.
+func (h *Host) attached(volume, node string) bool {
+	list, err := h.attachments.GetIndexer().ByIndex(byNode, node)
+	return err == nil && slices.ContainsFunc(list, func(obj any) bool {
+		a, ok := obj.(*storagev1.VolumeAttachment)
+		name := (*string)(nil)
+		if ok {
+			name = a.Spec.Source.PersistentVolumeName
+		}
+		return name != nil && *name == volume && a.Status.Attached && a.DeletionTimestamp == nil
+	})
 }
 
 // careForAttachment asks for a look at an attachment that is new here.

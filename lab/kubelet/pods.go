@@ -22,6 +22,7 @@ import (
 //	             └─▶ waiting ──┤▲                        ▲
 //	                   │       ││ run-for is over        │
 //	                   └─▶ starting ──▶ running ─────────┘
+//	                        └─▶┘ until its disks are attached
 type step int
 
 const (
@@ -46,6 +47,8 @@ type podRun struct {
 	gates    bool                // a readiness gate changed, another wrote over the readiness, or a resize was answered: the status must be written again
 	has      []corev1.Container  // with the resources that they were given last
 	refused  corev1.ResourceList // what a resize asked for and found no room for; nil = nothing
+	disks    map[string]string   // by claim: the volume that must be attached first; "" = none, for this claim
+	lacks    string              // the claim that it was said to wait for
 	last     corev1.PodStatus
 	failures int // of writes, in a row
 }
@@ -119,7 +122,8 @@ func (m *machine) begin(p *podRun, now time.Time) {
 		return
 	}
 	p.step, p.due = starting, now.Add(m.host.cfg.PodStart)
-	if m.host.cfg.PodStart >= time.Second { // long enough for a person to see "ContainerCreating"
+	// Long enough for a person to see "ContainerCreating".
+	if m.host.cfg.PodStart >= time.Second || len(claimsOf(p.pod)) > 0 {
 		p.step, p.due = waiting, now
 	}
 }
@@ -175,16 +179,7 @@ func (m *machine) act(ctx context.Context, p *podRun, now time.Time) {
 			p.step, p.due = starting, now.Add(m.host.cfg.PodStart)
 		}
 	case starting:
-		if p.ip == "" && !p.pod.Spec.HostNetwork {
-			p.ip = m.cidr.next()
-		}
-		p.started = now
-		if err = m.write(ctx, p, m.runningStatus(p, now)); err == nil {
-			p.step, p.due = running, p.endsAt()
-			m.noteCilium()
-		} else {
-			p.started = time.Time{}
-		}
+		err = m.start(ctx, p, now)
 	case running:
 		if p.gates {
 			p.gates, p.due = false, p.endsAt()
@@ -211,6 +206,33 @@ func (m *machine) act(ctx context.Context, p *podRun, now time.Time) {
 		}
 	}
 	m.acted(p, before, err, now)
+}
+
+// start runs the pod's containers, or has it wait for its disks.
+func (m *machine) start(ctx context.Context, p *podRun, now time.Time) error {
+	claim, err := m.lacks(ctx, p)
+	if err != nil {
+		return err
+	}
+	if claim != "" {
+		if p.lacks != claim {
+			p.lacks = claim
+			m.log.say("pod %s/%s waits for the disk of claim %s", p.pod.Namespace, p.pod.Name, claim)
+		}
+		p.due = now.Add(attachLook)
+		return nil
+	}
+	if p.ip == "" && !p.pod.Spec.HostNetwork {
+		p.ip = m.cidr.next()
+	}
+	p.started = now
+	if err := m.write(ctx, p, m.runningStatus(p, now)); err != nil {
+		p.started = time.Time{}
+		return err
+	}
+	p.step, p.due = running, p.endsAt()
+	m.noteCilium()
+	return nil
 }
 
 // changedMind reads the node anew before a pod is rejected for what the node says of itself: the scheduler may have seen a

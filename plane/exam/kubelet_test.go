@@ -47,6 +47,7 @@ type yard struct {
 	plane *plane.Plane
 	api   kubernetes.Interface
 	host  *kubelet.Host
+	rack  *rack
 }
 
 // TestMachines boots machines against a real control plane, one claim per subtest.
@@ -59,6 +60,7 @@ func TestMachines(t *testing.T) {
 	t.Run("runs a job to its end", y.testJob)
 	t.Run("rejects what does not fit", y.testRejects)
 	t.Run("heeds readiness gates", y.testGates)
+	t.Run("a pod waits for its disk, and a disk for its pod", y.testDisks)
 	t.Run("takes over a node that exists", y.testAdopts)
 	t.Run("shows a coming spot eviction", y.testPreempt)
 	t.Run("its node goes when it is switched off", y.testHalt)
@@ -83,7 +85,8 @@ func beside(t *testing.T, p *plane.Plane, gone time.Duration) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := kubelet.New(kubelet.Config{Admin: cfg, NodeGone: gone, Resolve: func(host string) string {
+	disks := &rack{}
+	host, err := kubelet.New(kubelet.Config{Admin: cfg, NodeGone: gone, Disks: disks, Resolve: func(host string) string {
 		if host == serverName+":443" {
 			return p.Address()
 		}
@@ -93,7 +96,7 @@ func beside(t *testing.T, p *plane.Plane, gone time.Duration) *yard {
 		t.Fatal(err)
 	}
 	t.Cleanup(host.Close)
-	return &yard{plane: p, api: api, host: host}
+	return &yard{plane: p, api: api, host: host, rack: disks}
 }
 
 // letIn makes a bootstrap token valid.
