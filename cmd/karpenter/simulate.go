@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ import (
 // maxInput bounds one file, so that a wrong name (a disk, a log) ends in words and not in a full memory. A dump of 150,000
 // pods as YAML is about a quarter of it.
 const maxInput = 4 << 30
+
+// collectAt is by how many percent the heap may grow before it is collected.
+const collectAt = 50
 
 // simulateFlags are the flags that say what the world is.
 type simulateFlags struct {
@@ -112,6 +116,10 @@ func (f *simulateFlags) vary(ctx context.Context, stdin io.Reader, o simulate.Op
 
 // options reads the files, or the cluster where there are none.
 func (f *simulateFlags) options(ctx context.Context, stdin io.Reader, names []string) (simulate.Options, error) {
+	if os.Getenv("GOGC") == "" {
+		// Of a large dump a third of the memory would be room to grow. A tenth more processor time.
+		debug.SetGCPercent(collectAt)
+	}
 	o := simulate.Options{Location: f.location, Pending: simulate.Pending(f.pending), Preferences: place.Preferences(f.preferences),
 		MinValues: place.MinValues(f.minValues), Without: f.without, Accept: f.accept}
 	var errs []error

@@ -24,6 +24,7 @@ var floors = []struct {
 	{"internal/outage", 0.5, nil, "what nodes say of their own end"},
 	{"internal/require", 0.5, nil, "label algebra over model"},
 	{"internal/manifest", 0.5, nil, "documents of files; YAML, and nothing of ours"},
+	{"internal/blocks", 0.5, nil, "YAML as kubectl writes it, and nothing of ours"},
 	{"internal/mutated", 0, nil, "texts made of texts, for tests of readers"},
 	{"internal/values", 0.5, nil, "values of a chart and who says them, and nothing of ours"},
 	{"internal/doctor", 0.5, nil, "facts in, findings out, and nothing of ours"},

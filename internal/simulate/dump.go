@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/api/admit"
+	"github.com/karpenter-aks/karpenter/internal/blocks"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/manifest"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -47,42 +48,85 @@ func (in *input) readYAML(f File) {
 	}
 }
 
-// blockOf chunks are turned from YAML into JSON side by side, which takes by far the most of the time that a large dump takes.
+// blockOf chunks are read ahead side by side, which takes by far the most of the time that a large dump takes.
 const blockOf = 256
+
+// ahead is what was read of an object before its turn, beside others.
+type ahead struct {
+	of           []byte // the object as JSON
+	parsed, many error  // why it is no YAML, or too much
+	deep         error
+	head         header
+	headless     error
+	typed        apikube.Typed
+}
+
+// is reports whether a is about this very text.
+func (a *ahead) is(object []byte) bool {
+	return a != nil && len(a.of) == len(object) && len(object) > 0 && &a.of[0] == &object[0]
+}
+
+// read reads what is needed of an object in any case.
+func (a *ahead) read(r *apikube.Reader, object []byte) {
+	a.of = object
+	if a.deep = manifest.Shallow(object); a.deep != nil {
+		return
+	}
+	if a.headless = json.Unmarshal(object, &a.head); a.headless == nil && !isCustom(a.head.Kind) {
+		a.typed = r.Decode(object, a.head.APIVersion, a.head.Kind)
+	}
+}
 
 // yamlChunks takes the chunks one after the other, whatever their parsing takes.
 func (in *input) yamlChunks(list []chunk) {
-	type parsed struct {
-		object       []byte
-		err, tooMuch error
-	}
-	out, texts := make([]parsed, len(list)), make([][]byte, len(list))
+	texts := make([][]byte, len(list))
 	for i, c := range list { // here, where it is noticed when the file goes away
 		texts[i] = c.yaml()
 	}
+	read := in.sideBySide(len(list), func(i int, r *blocks.Reader, a *ahead) {
+		text := texts[i]
+		texts[i] = nil
+		if a.many = manifest.Fits(text); a.many != nil {
+			return
+		}
+		object, plain := r.JSON(text)
+		if !plain {
+			object, a.parsed = yaml.YAMLToJSONStrict(text)
+		}
+		if a.parsed == nil {
+			a.read(in.reader, object)
+		}
+	})
+	for i, c := range list {
+		switch a := &read[i]; {
+		case a.many != nil:
+			in.tooMuch(c, a.many)
+		case a.parsed != nil:
+			in.notYAML(c, a.parsed)
+		default:
+			c.ahead = a
+			in.object(c, a.of)
+		}
+	}
+}
+
+// sideBySide reads n objects ahead.
+func (in *input) sideBySide(n int, read func(i int, r *blocks.Reader, a *ahead)) []ahead {
+	out := make([]ahead, n)
+	for len(in.blocks) < runtime.GOMAXPROCS(0) {
+		in.blocks = append(in.blocks, &blocks.Reader{})
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(list)) {
+	for _, r := range in.blocks[:min(runtime.GOMAXPROCS(0), n)] {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
-				if out[i].tooMuch = manifest.Fits(texts[i]); out[i].tooMuch == nil {
-					out[i].object, out[i].err = yaml.YAMLToJSONStrict(texts[i])
-				}
-				texts[i] = nil
+			for i := next.Add(1) - 1; int(i) < n; i = next.Add(1) - 1 {
+				read(int(i), r, &out[i])
 			}
 		})
 	}
 	wg.Wait()
-	for i, c := range list {
-		switch {
-		case out[i].tooMuch != nil:
-			in.tooMuch(c, out[i].tooMuch)
-		case out[i].err != nil:
-			in.notYAML(c, out[i].err)
-		default:
-			in.object(c, out[i].object)
-		}
-	}
+	return out
 }
 
 // frame checks what stands around the items of a list: it is YAML, and kubectl writes the kind last.
@@ -144,16 +188,30 @@ func (in *input) jsonParts(f File, lines *lineCounter, start int64, parts []json
 	if in.crowd(len(parts)) {
 		return
 	}
-	for _, part := range parts {
+	for block := range slices.Chunk(parts, blockOf) {
 		if in.full() {
 			return
 		}
-		c := chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw}
-		if err := manifest.Fits(part.raw); err != nil {
-			in.tooMuch(c, err)
-			continue
+		texts := make([][]byte, len(block))
+		for i, part := range block { // here, where it is noticed when the file goes away
+			texts[i] = bytes.Clone(part.raw)
 		}
-		in.object(c, part.raw)
+		read := in.sideBySide(len(block), func(i int, _ *blocks.Reader, a *ahead) {
+			if a.many = manifest.Fits(texts[i]); a.many == nil {
+				a.read(in.reader, texts[i])
+			}
+		})
+		for i, part := range block {
+			if in.full() {
+				return
+			}
+			c := chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw, ahead: &read[i]}
+			if read[i].many != nil {
+				in.tooMuch(c, read[i].many)
+				continue
+			}
+			in.object(c, texts[i])
+		}
 	}
 }
 
@@ -201,9 +259,9 @@ func (in *input) tooMuch(c chunk, err error) {
 
 // header is what every object begins with.
 type header struct {
-	Kind     string
-	Items    []json.RawMessage
-	Metadata struct {
+	APIVersion, Kind string
+	Items            []json.RawMessage
+	Metadata         struct {
 		Name, Namespace, UID string
 		Annotations          map[string]any
 	}
@@ -212,15 +270,19 @@ type header struct {
 // object takes one object of the API, or a list of them that stands in one chunk.
 func (in *input) object(c chunk, object []byte) {
 	in.objectsRead++
-	if err := manifest.Shallow(object); err != nil {
-		in.tooMuch(c, err)
+	if !c.ahead.is(object) {
+		c.ahead = &ahead{}
+		c.ahead.read(in.reader, object)
+	}
+	if c.ahead.deep != nil {
+		in.tooMuch(c, c.ahead.deep)
 		return
 	}
 	if bytes.Equal(bytes.TrimSpace(object), []byte("null")) {
 		return // a document of comments
 	}
-	var head header
-	if err := json.Unmarshal(object, &head); err != nil {
+	head := c.ahead.head
+	if err := c.ahead.headless; err != nil {
 		var bad *json.SyntaxError
 		if errors.As(err, &bad) {
 			in.bad(Problem{c.file, c.line + bytes.Count(object[:bad.Offset], []byte("\n")), "this is not JSON: " + err.Error(), "correct it, or dump again with kubectl get … -o json"})
@@ -296,7 +358,11 @@ func (in *input) accept(c chunk, head header, object []byte) bool {
 			object = given
 		}
 	}
-	report, err := in.reader.Read(object)
+	t := c.ahead.typed
+	if isCustom(head.Kind) || !c.ahead.is(object) {
+		t = in.reader.Decode(object, head.APIVersion, head.Kind)
+	}
+	report, err := in.reader.Take(t)
 	switch {
 	case errors.Is(err, apikube.ErrKind):
 		in.ignored[head.Kind]++

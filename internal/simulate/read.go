@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/karpenter-aks/karpenter/api/admit"
+	"github.com/karpenter-aks/karpenter/internal/blocks"
 	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/spell"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -49,15 +50,16 @@ type input struct {
 	refusals oddities          // what an API server would refuse, of objects that one has taken
 	args     map[string]string // of a scenario's command
 
-	mirror  *mirror         // objects of the API
-	reader  *apikube.Reader // tells mirror
-	located located         // where a line was looked for last
-	server  admit.Server    // judges custom resources
-	objects int             // of the API, that were looked at
-	kinds   map[string]int  // how many of each kind
-	ignored map[string]int  // kinds that no decider looks at, and how many of each
-	written map[string]bool // objects of the API, by file, kind and name
-	again   map[string]int  // by file: objects that it has more than once
+	mirror  *mirror          // objects of the API
+	reader  *apikube.Reader  // tells mirror
+	blocks  []*blocks.Reader // one for each that reads ahead
+	located located          // where a line was looked for last
+	server  admit.Server     // judges custom resources
+	objects int              // of the API, that were looked at
+	kinds   map[string]int   // how many of each kind
+	ignored map[string]int   // kinds that no decider looks at, and how many of each
+	written map[string]bool  // objects of the API, by file, kind and name
+	again   map[string]int   // by file: objects that it has more than once
 
 	priorities priorityClasses
 	workloads  []workload      // that were never in a cluster

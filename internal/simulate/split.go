@@ -14,6 +14,8 @@ type chunk struct {
 	text []byte // of the file, not to be changed
 	// dashed is set for an item of a list: the first that it says is the dash.
 	dashed bool
+	// ahead is what was read of it already; nil = nothing.
+	ahead *ahead
 }
 
 // yaml is the chunk as a document of its own: an item's dash is blank, so that the rest keeps its columns.
@@ -64,7 +66,7 @@ func items(doc chunk) (list []chunk, frame chunk) {
 	line1 := 0  // in which line
 	flush := func() {
 		if begun >= 0 {
-			list = append(list, chunk{doc.file, line1, doc.text[begun:at], true})
+			list = append(list, chunk{file: doc.file, line: line1, text: doc.text[begun:at], dashed: true})
 		}
 		begun = -1
 	}

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/karpenter/pkg/apis"
 
 	"github.com/karpenter-aks/karpenter/api/admit"
@@ -26,13 +26,12 @@ var ErrKind = errors.New("a kind that is not looked at")
 
 // Reader tells a sink of objects that stand in a file, in the way in which Follow tells of those in a cluster: the same
 // decoding, and the joins are left to the sink as well. Features that users switch on count as on. It calls neither
-// Begin nor Synced. It is not for concurrent use. Make one with NewReader.
+// Begin nor Synced. But for Decode it is not for concurrent use. Make one with NewReader.
 type Reader struct {
 	f      *following
 	known  map[schema.GroupVersionKind]kind
 	kinds  []schema.GroupVersionKind // keys of known, in the order of Follow
 	scheme *runtime.Scheme
-	decode *kjson.Serializer
 }
 
 // NewReader returns a reader that tells sink.
@@ -45,7 +44,6 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 		f:      &following{sink: sink, failures: map[string]int{}},
 		known:  map[schema.GroupVersionKind]kind{},
 		scheme: scheme,
-		decode: kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme, scheme, kjson.SerializerOptions{Strict: true}),
 	}
 	for _, k := range slices.Concat(kinds(), Extras{Overlays: true, Buffers: true}.kinds()) {
 		gvks, _, err := scheme.ObjectKinds(k.object)
@@ -67,20 +65,47 @@ type Report struct {
 
 // Check decodes one object, written as JSON, and tells nobody. An error is ErrKind (wrapped) for kinds that no decider looks at.
 func (r *Reader) Check(object []byte) (Report, error) {
-	_, o, unknown, err := r.typed(object)
-	if err != nil {
-		return Report{}, err
+	t := r.headed(object)
+	if t.err != nil {
+		return Report{}, t.err
 	}
-	return Report{unknown, refused(o)}, nil
+	return Report{t.unknown, refused(t.object)}, nil
+}
+
+// Typed is an object that was decoded, and not told yet; or why it could not be.
+type Typed struct {
+	kind    kind
+	object  client.Object
+	unknown []string
+	err     error
+}
+
+// Decode decodes one object, written as JSON, and tells nobody. The caller has read its apiVersion and kind. Unlike the rest of Reader it
+// is for concurrent use: it takes by far the most of the time.
+func (r *Reader) Decode(object []byte, apiVersion, kind string) (t Typed) {
+	t.kind, t.object, t.unknown, t.err = r.typed(object, schema.FromAPIVersionAndKind(apiVersion, kind))
+	return t
+}
+
+// headed is Decode for who does not know what the object is.
+func (r *Reader) headed(object []byte) Typed {
+	var head struct{ APIVersion, Kind string }
+	if err := json.Unmarshal(object, &head); err != nil {
+		return Typed{err: fmt.Errorf("apiVersion and kind: %w", err)}
+	}
+	return r.Decode(object, head.APIVersion, head.Kind)
 }
 
 // Read decodes one object, written as JSON, and tells the sink. Errors and the report are those of Check.
-func (r *Reader) Read(object []byte) (Report, error) {
-	k, o, unknown, err := r.typed(object)
-	if err != nil {
-		return Report{}, err
+func (r *Reader) Read(object []byte) (Report, error) { return r.Take(r.headed(object)) }
+
+// Take tells the sink of an object that Decode returned, once. Errors and the report are those of Check.
+func (r *Reader) Take(t Typed) (Report, error) {
+	if t.err != nil {
+		return Report{}, t.err
 	}
-	report := Report{unknown, refused(o)}
+	k, o := t.kind, t.object
+	report := Report{t.unknown, refused(o)}
 	if p, ok := o.(*corev1.Pod); ok && p.UID == "" { // no API server has filled in what it fills in
 		p.Spec = *filled(&p.Spec)
 	}
@@ -108,12 +133,7 @@ func (r *Reader) Tell(o client.Object) error {
 	return fmt.Errorf("%T: %w", o, ErrKind)
 }
 
-func (r *Reader) typed(object []byte) (kind, client.Object, []string, error) {
-	var head struct{ APIVersion, Kind string }
-	if err := json.Unmarshal(object, &head); err != nil {
-		return kind{}, nil, nil, fmt.Errorf("apiVersion and kind: %w", err)
-	}
-	gvk := schema.FromAPIVersionAndKind(head.APIVersion, head.Kind)
+func (r *Reader) typed(object []byte, gvk schema.GroupVersionKind) (kind, client.Object, []string, error) {
 	if gvk.Group == v1beta1.Group && gvk.Version == v1alpha2.Version {
 		// The versions have one schema: the API server changes the name only, and so do we.
 		gvk.Version = v1beta1.Version
@@ -136,18 +156,18 @@ func (r *Reader) typed(object []byte) (kind, client.Object, []string, error) {
 			return kind{}, nil, nil, errors.New(unreadable)
 		}
 	}
-	got, _, err := r.decode.Decode(object, &gvk, k.object.DeepCopyObject())
-	var unknown []string
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		for _, e := range strict.Errors() {
-			unknown = append(unknown, e.Error())
-		}
-	} else if err != nil {
+	o, ok := k.object.DeepCopyObject().(client.Object)
+	if !ok {
+		return kind{}, nil, nil, fmt.Errorf("%s: decoded to a %T", gvk, k.object)
+	}
+	// As an API server's serializer does, which would look for apiVersion and kind once more.
+	strict, err := kjson.UnmarshalStrict(object, o)
+	if err != nil {
 		return kind{}, nil, nil, err
 	}
-	o, ok := got.(client.Object)
-	if !ok {
-		return kind{}, nil, nil, fmt.Errorf("%s: decoded to a %T", gvk, got)
+	var unknown []string
+	for _, e := range strict {
+		unknown = append(unknown, e.Error())
 	}
 	return k, o, unknown, nil
 }
