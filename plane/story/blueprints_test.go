@@ -42,7 +42,8 @@ func blueprints() map[string]blueprint {
 				}
 				return ""
 			})},
-		"batch-jobs":   {pods: map[string]int{"crunch": 8}, holds: all(nodesAre(capacityKey, "spot"), nodesHave("workload=batch:NoSchedule"))},
+		"batch-jobs": {pods: map[string]int{"crunch": 8}, holds: all(nodesAre(capacityKey, "spot"), nodesHave("workload=batch:NoSchedule")),
+			then: (*lab).jobsEndAndNodesLeave},
 		"cost-ceiling": {pods: map[string]int{"shop": 8}, holds: all(onDemand, atMostCores("capped", 16), (*lab).limitIsNamed)},
 		"disruption-windows": {pods: map[string]int{"web": 6}, holds: onDemand, then: func(l *lab) {
 			l.says(0, "budget", "explain", "nodepool", "calm")
@@ -88,7 +89,10 @@ func blueprints() map[string]blueprint {
 			}
 			return want("machines of pool reserved", sizes, map[string]int{"Standard_D8s_v5": 4})
 		})},
-		"spot-with-fallback": {pods: map[string]int{"web": 12}, holds: nodesAre(capacityKey, "spot"), then: (*lab).onDemandIsBehindSpot},
+		"spot-with-fallback": {pods: map[string]int{"web": 12}, holds: nodesAre(capacityKey, "spot"), then: func(l *lab) {
+			l.spotIsTakenBack()
+			l.onDemandIsBehindSpot()
+		}},
 		"stateful-zonal-disks": {pods: map[string]int{"db": 3}, holds: all(onDemand, func(l *lab) string {
 			disks := map[string]int{}
 			for _, r := range l.resources() {
@@ -324,6 +328,31 @@ func (l *lab) imagesAreListed() string {
 		}
 	}
 	return "class pinned lists no images"
+}
+
+// jobsEndAndNodesLeave waits for the end of the Job: each pod ran once, and their machines leave although nothing is deleted.
+func (l *lab) jobsEndAndNodesLeave() {
+	l.t.Helper()
+	l.do("kubectl", "wait", "--for=condition=Complete", "job/crunch", "--timeout", "3m")
+	if got := l.do("kubectl", "get", "job", "crunch", "-o", "jsonpath={.status.succeeded} {.status.failed}"); strings.TrimSpace(got) != "8" {
+		l.t.Errorf("of 8 pods of the Job so many ended well, and badly: %s", got)
+	}
+	l.until("the machines of the Job are gone", 3*time.Minute, l.nothingLeft)
+}
+
+// spotIsTakenBack has Azure take a machine back: its pods run elsewhere, and it is gone.
+func (l *lab) spotIsTakenBack() {
+	l.t.Helper()
+	old := l.pods("web")[0].Spec.NodeName
+	l.do("evict", old)
+	l.until("Azure has taken the machine back", 3*time.Minute, func() bool {
+		return !slices.ContainsFunc(l.resources(), func(r held) bool { return r.Name == old }) &&
+			!slices.ContainsFunc(l.nodes(), func(n corev1.Node) bool { return n.Name == old })
+	})
+	l.land(3*time.Minute, func() {}, workload{name: "web", pods: 12})
+	if n := l.perDomain(workload{name: "web"}, hostKey)[old]; n > 0 {
+		l.t.Errorf("%d pods are on %s, which is gone", n, old)
+	}
 }
 
 // onDemandIsBehindSpot takes the subscription's room for spot machines away: what comes then is bought on demand.
