@@ -9,15 +9,13 @@ import (
 // Subject is an object with conditions, as metrics name it.
 type Subject struct {
 	Kind       ObjectKind
+	Namespace  string // "" = it has none
 	Name       string
 	Extra      []string // values of the kind's extra labels
 	Conditions []model.Condition
 	// Deleted is since when it is on its way out; zero when it is not, or when that is not known.
 	Deleted time.Time
 }
-
-// Group is the API group of the kind, as the older names have it.
-func (s *Subject) Group() string { return "karpenter.sh" }
 
 // SubjectOf tells what metrics say of an object; false when they say nothing of its kind.
 func SubjectOf(o model.Object) (Subject, bool) {
@@ -34,6 +32,9 @@ func SubjectOf(o model.Object) (Subject, bool) {
 				o.Labels[model.LabelInitialized]}}, true
 	case model.Class:
 		return Subject{Kind: k[3], Name: o.Ref.Name, Conditions: o.Conditions}, true
+	case model.Buffer:
+		return Subject{Kind: k[4], Namespace: o.Namespace, Name: o.Name,
+			Conditions: o.Conditions}, true
 	}
 	return Subject{}, false
 }
@@ -58,18 +59,22 @@ func (v *view) conditions() {
 	for i := range v.w.Classes {
 		v.subject(v.w.Classes[i])
 	}
+	for i := range v.w.Buffers {
+		v.subject(v.w.Buffers[i])
+	}
 }
 
 func (v *view) subject(o model.Object) {
 	s, _ := SubjectOf(o)
 	p := "operator_" + s.Kind.Word + "_"
 	for _, c := range s.Conditions {
-		labels := append([]string{"", s.Name, c.Type, string(c.Status), c.Reason}, s.Extra...)
+		labels := append([]string{s.Namespace, s.Name, c.Type, string(c.Status), c.Reason},
+			s.Extra...)
 		age := max(0, v.now.Sub(c.Since).Seconds())
 		v.tell(p+"status_condition_count", 1, labels...)
 		v.tell(p+"status_condition_current_status_seconds", age, labels...)
-		if s.Kind.Twin() {
-			older := append([]string{s.Group(), s.Kind.Kind}, labels[:5]...)
+		if s.Kind.Twin != "" {
+			older := append([]string{s.Kind.Twin, s.Kind.Kind}, labels[:5]...)
 			v.tell("operator_status_condition_count", 1, older...)
 			v.tell("operator_status_condition_current_status_seconds", age, older...)
 		}

@@ -1,6 +1,10 @@
 package meter
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 const (
 	seconds = "seconds"
@@ -234,12 +238,15 @@ func ownState() []Metric {
 // labels that users know beside the others.
 func Kinds() []ObjectKind {
 	const ofClaim = " karpenter_azure_com_aksnodeclass karpenter_sh_nodepool"
+	const core = "karpenter.sh"
 	return []ObjectKind{
-		{Word: "nodeclaim", Kind: "NodeClaim", Extra: ofClaim, Profile: Standard},
-		{Word: "nodepool", Kind: "NodePool", Profile: Lean},
+		{Word: "nodeclaim", Kind: "NodeClaim", Extra: ofClaim, Profile: Standard, Twin: core},
+		{Word: "nodepool", Kind: "NodePool", Profile: Lean, Twin: core},
 		{Word: "node", Kind: "Node", Extra: ofClaim + " " +
 			"karpenter_sh_initialized", Profile: Standard},
-		{Word: "aksnodeclass", Kind: "AKSNodeClass", Profile: Lean},
+		{Word: "aksnodeclass", Kind: "AKSNodeClass", Profile: Lean, Bounds: ofCalls},
+		{Word: "capacitybuffer", Kind: "CapacityBuffer", Profile: Standard,
+			Twin: "autoscaling.x-k8s.io"},
 	}
 }
 
@@ -248,38 +255,54 @@ type ObjectKind struct {
 	Word, Kind, Extra string
 	// Profile of what there is for each object.
 	Profile Profile
+	// Twin is the API group of a kind that has the older names, too, that are the same for all kinds;
+	// "" = it has not.
+	Twin string
+	// Bounds of its histograms; "" = those of conditions.
+	Bounds Buckets
 }
-
-// Twin reports whether the kind has the older names, too, that are the same for all kinds.
-func (k ObjectKind) Twin() bool { return k.Word == "nodeclaim" || k.Word == "nodepool" }
 
 func transitions() []Metric { return ofKinds(changes) }
 
-// ofKinds lists metrics of each kind of objects with conditions, and the older ones that are the same for all kinds.
-func ofKinds(list func(p, of, before, extra string, profile Profile) []Metric) []Metric {
-	var out []Metric
-	for _, k := range Kinds() {
-		out = append(out, list("operator_"+k.Word+"_", k.Kind+"s", "", k.Extra, k.Profile)...)
-	}
-	return append(out, list("operator_", "NodeClaims and NodePools", "group kind ", "", Full)...)
+// naming is how metrics of one kind of objects with conditions are called: how their names begin, of what
+// they are, and their labels before and behind those that all have.
+type naming struct {
+	prefix, of, before, extra string
+	profile                   Profile
+	bounds                    Buckets
 }
 
-func changes(p, of, before, extra string, profile Profile) []Metric {
-	bounds := ofConditions
-	profile = max(profile, Standard)
-	if before != "" {
-		bounds = ofCalls
+// ofKinds lists metrics of each kind of objects with conditions, and the older ones that are the same for all kinds.
+func ofKinds(list func(naming) []Metric) []Metric {
+	var out []Metric
+	for _, k := range Kinds() {
+		out = append(out, list(naming{"operator_" + k.Word + "_", plural(k.Kind), "", k.Extra,
+			k.Profile, cmp.Or(k.Bounds, ofConditions)})...)
 	}
+	return append(out, list(naming{"operator_", "NodeClaims, NodePools and CapacityBuffers",
+		"group kind ", "", Full, ofCalls})...)
+}
+
+func plural(kind string) string {
+	if strings.HasSuffix(kind, "s") {
+		return kind + "es"
+	}
+	return kind + "s"
+}
+
+func changes(f naming) []Metric {
+	profile := max(f.profile, Standard)
 	return []Metric{
-		{Name: p + "status_condition_transitions_total", Kind: Counter,
+		{Name: f.prefix + "status_condition_transitions_total", Kind: Counter,
 			Profile: profile, State: true,
-			Labels: before + "type status reason" + extra,
-			Help:   "Conditions of " + of + " that changed, by what they became."},
-		{Name: p + "status_condition_transition_seconds", Kind: Histogram, Unit: seconds,
-			Labels: before + "type status" + extra, Profile: profile, State: true, Buckets: bounds,
-			Help: "How long conditions of " + of + " were what they ceased to be."},
-		{Name: p + "termination_duration_seconds", Kind: Histogram, Unit: seconds,
-			Labels: before + extra, Profile: profile, State: true, Buckets: bounds,
-			Help: "From the deletion of " + of + " until they were gone."},
+			Labels: f.before + "type status reason" + f.extra,
+			Help:   "Conditions of " + f.of + " that changed, by what they became."},
+		{Name: f.prefix + "status_condition_transition_seconds", Kind: Histogram, Unit: seconds,
+			Labels: f.before + "type status" + f.extra, Profile: profile, State: true,
+			Buckets: f.bounds,
+			Help:    "How long conditions of " + f.of + " were what they ceased to be."},
+		{Name: f.prefix + "termination_duration_seconds", Kind: Histogram, Unit: seconds,
+			Labels: f.before + f.extra, Profile: profile, State: true, Buckets: f.bounds,
+			Help: "From the deletion of " + f.of + " until they were gone."},
 	}
 }

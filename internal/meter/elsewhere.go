@@ -32,7 +32,6 @@ type Absent struct{ Names, Why string }
 // Without lists what there is not.
 func Without() []Absent {
 	const p, c, v = "karpenter_", "controller_runtime_", "karpenter_voluntary_disruption_"
-	const types = "karpenter_cloudprovider_instance_type_"
 	return []Absent{
 		{v + "consolidation_timeouts_total", "looks at nodes are bounded by work, not by time: " +
 			"none " +
@@ -44,7 +43,7 @@ func Without() []Absent {
 			"each " +
 			"time, from what is offered; there is no account that could be wrong"},
 		{p + "pods_disruption_initiated_total", "no release of Karpenter has it"},
-		{types + "launch_failures_total", "of AWS; here " +
+		{p + "cloudprovider_instance_launch_failures_total", "of AWS; here " +
 			"karpenter_instance_vm_create_failure_total"},
 		{c + "reconcile_timeouts_total, " + c + "terminal_reconcile_errors_total", "steps have " +
 			"no " +
@@ -56,7 +55,8 @@ func Without() []Absent {
 		{"label cluster of karpenter_nodes_…", "it would hide the cluster that Prometheus names"},
 		{"labels instance_memory, instance_cpu, instance_network_bandwidth of karpenter_nodes_…",
 			"of AWS; here sku_memory and sku_cpu"},
-		{"event ConsolidationApproved of Nodes and NodeClaims", "of the policy Balanced"},
+		{"event ConsolidationApproved of Nodes, NodeClaims and NodePools",
+			"of the policy Balanced"},
 		{"conditions of Nodes other than Ready and those that say a node does not work or is " +
 			"taken " +
 			"away", "nothing is decided by them, and kube-state-metrics has them"},

@@ -120,8 +120,8 @@ func eventsOfConditions() []Event {
 		"finalizer is " +
 		"taken away", false}}
 	for _, c := range Conditions() {
-		if c.Type == "Paused" {
-			continue // an event of its own says more
+		if c.Type == "Paused" || c.On == "NodeOverlay" {
+			continue // an event of its own says more; overlays are not followed, as in Karpenter
 		}
 		i := slices.IndexFunc(out, func(e Event) bool { return e.Reason == c.Type })
 		if i < 0 {
@@ -142,6 +142,7 @@ type Condition struct {
 // Conditions lists what stands in the status of objects; of nodes, what is read there.
 func Conditions() []Condition {
 	const claim, pool, class, node = "NodeClaim", "NodePool", "AKSNodeClass", "Node"
+	const over, buffer = "NodeOverlay", "CapacityBuffer"
 	return []Condition{
 		{claim, "Launched", "the cloud accepted its machine", false},
 		{claim, "Registered", "its node joined, and has all that was promised", false},
@@ -170,6 +171,12 @@ func Conditions() []Condition {
 		{class, "ValidationSucceeded", "its spec can be obeyed", false},
 		{class, "LocalDNSReady", "what local DNS needs is there", false},
 		{class, "Ready", "machines may be built from it", false},
+		{over, "ValidationSucceeded", "its spec can be obeyed, and none of its weight says " +
+			"otherwise", false},
+		{over, "Ready", "it counts", false},
+		{buffer, "ReadyForProvisioning", "what its pods look like and how many they are is known",
+			false},
+		{buffer, "Provisioning", "there is room for all its pods", false},
 		{node, "Ready", "written by the kubelet", false},
 		{node, "NodeHealthy", "written by AKS: whether the node works", false},
 		{node, "PreemptionScheduled", "written by AKS: a spot machine is taken back", false},

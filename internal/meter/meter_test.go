@@ -178,6 +178,10 @@ func TestSeriesAreBoundedByProfile(t *testing.T) {
 			t.Errorf("%s: %.1f series more for each node, want at most "+
 				"%d", c.profile, each, c.perNode)
 		}
+		// What there is once, however many nodes there are, has room beside that: namespaces of pods, above all.
+		if most := 1000*c.perNode + 2000; b > most {
+			t.Errorf("%s: %d series at 1,000 nodes, want at most %d", c.profile, b, most)
+		}
 	}
 	o := meter.Options{Profile: meter.Full, NoState: true}
 	a, b := series(gather(t, small, o)), series(gather(t, large, o))
@@ -251,6 +255,23 @@ func TestThePictureIsToldAsItIs(t *testing.T) {
 	} {
 		if d := c.got - c.want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+}
+
+// A buffer's conditions have its namespace, and under the older name its own group.
+func TestConditionsOfBuffersAreTold(t *testing.T) {
+	w := model.World{Buffers: []model.Buffer{{Namespace: "shop", Name: "room",
+		Conditions: []model.Condition{{Type: model.Provisioning, Status: model.False,
+			Reason: "RequiresNewCapacity"}}}}}
+	f := gather(t, w, meter.Options{Profile: meter.Full})
+	for name, group := range map[string]string{
+		"operator_capacitybuffer_status_condition_count": "reason=RequiresNewCapacity",
+		"operator_status_condition_count":                "group=autoscaling.x-k8s.io",
+	} {
+		if n := value(t, f[name], group, "namespace=shop", "name=room", "type=Provisioning",
+			"status=False"); n != 1 {
+			t.Errorf("%s: %v, want 1", name, n)
 		}
 	}
 }

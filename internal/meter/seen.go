@@ -128,16 +128,17 @@ func seenPods() []Metric {
 
 func seenConditions() []Metric { return ofKinds(holding) }
 
-func holding(p, of, before, extra string, profile Profile) []Metric {
+func holding(f naming) []Metric {
 	const labels = "namespace name type status reason"
 	return []Metric{
-		{Name: p + "status_condition_count", Kind: Gauge, Labels: before + labels + extra,
-			Profile: profile, State: true, Help: "1 for each condition of " + of + " as it is."},
-		{Name: p + "status_condition_current_status_seconds", Kind: Gauge, Unit: seconds,
-			Labels: before + labels + extra, Profile: max(profile, Standard), State: true,
-			Help: "For how long conditions of " + of + " have been what they are."},
-		{Name: p + "termination_current_time_seconds", Kind: Gauge, Unit: seconds,
-			Labels: before + "namespace name" + extra, Profile: profile, State: true,
-			Help: "For how long " + of + " that are deleted have been."},
+		{Name: f.prefix + "status_condition_count", Kind: Gauge, Profile: f.profile, State: true,
+			Labels: f.before + labels + f.extra,
+			Help:   "1 for each condition of " + f.of + " as it is."},
+		{Name: f.prefix + "status_condition_current_status_seconds", Kind: Gauge, Unit: seconds,
+			Labels: f.before + labels + f.extra, Profile: max(f.profile, Standard), State: true,
+			Help: "For how long conditions of " + f.of + " have been what they are."},
+		{Name: f.prefix + "termination_current_time_seconds", Kind: Gauge, Unit: seconds,
+			Labels: f.before + "namespace name" + f.extra, Profile: f.profile, State: true,
+			Help: "For how long " + f.of + " that are deleted have been."},
 	}
 }

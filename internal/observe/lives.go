@@ -187,8 +187,8 @@ func (l *lives) changed(about model.Object, was, is *life) (out []change) {
 		s := &is.subject
 		labels := append([]string{c.Type, string(c.Status), c.Reason}, s.Extra...)
 		l.told.transitions[s.Kind.Word+"_"].WithLabelValues(labels...).Inc()
-		if s.Kind.Twin() {
-			l.told.transitions[""].WithLabelValues(s.Group(), s.Kind.Kind, c.Type, string(c.Status), c.Reason).Inc()
+		if s.Kind.Twin != "" {
+			l.told.transitions[""].WithLabelValues(s.Kind.Twin, s.Kind.Kind, c.Type, string(c.Status), c.Reason).Inc()
 		}
 		if !known {
 			continue
@@ -196,8 +196,8 @@ func (l *lives) changed(about model.Object, was, is *life) (out []change) {
 		took := max(0, c.Since.Sub(old.Since).Seconds())
 		left := append([]string{c.Type, string(old.Status)}, s.Extra...)
 		l.told.transitionSeconds[s.Kind.Word+"_"].WithLabelValues(left...).Observe(took)
-		if s.Kind.Twin() {
-			l.told.transitionSeconds[""].WithLabelValues(s.Group(), s.Kind.Kind, c.Type, string(old.Status)).Observe(took)
+		if s.Kind.Twin != "" {
+			l.told.transitionSeconds[""].WithLabelValues(s.Kind.Twin, s.Kind.Kind, c.Type, string(old.Status)).Observe(took)
 		}
 		out = append(out, change{about, old, c})
 	}
@@ -211,8 +211,8 @@ func (l *lives) ended(x *life, now time.Time) {
 	took := max(0, now.Sub(x.deleted).Seconds())
 	s := &x.subject
 	l.told.terminations[s.Kind.Word+"_"].WithLabelValues(s.Extra...).Observe(took)
-	if s.Kind.Twin() {
-		l.told.terminations[""].WithLabelValues(s.Group(), s.Kind.Kind).Observe(took)
+	if s.Kind.Twin != "" {
+		l.told.terminations[""].WithLabelValues(s.Kind.Twin, s.Kind.Kind).Observe(took)
 	}
 }
 
@@ -376,10 +376,10 @@ func (l *lives) collectEnds(to chan<- prometheus.Metric, now time.Time) {
 		s := &x.subject
 		age := max(0, now.Sub(x.deleted).Seconds())
 		if d := l.ends[s.Kind.Word]; d != nil {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, age, append([]string{"", s.Name}, s.Extra...)...)
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, age, append([]string{s.Namespace, s.Name}, s.Extra...)...)
 		}
-		if d := l.ends[""]; d != nil && s.Kind.Twin() {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, age, s.Group(), s.Kind.Kind, "", s.Name)
+		if d := l.ends[""]; d != nil && s.Kind.Twin != "" {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, age, s.Kind.Twin, s.Kind.Kind, s.Namespace, s.Name)
 		}
 	}
 }
@@ -393,6 +393,8 @@ func uidOf(o model.Object) string {
 	case model.Pool:
 		return o.UID
 	case model.Class:
+		return o.UID
+	case model.Buffer:
 		return o.UID
 	}
 	return ""

@@ -98,6 +98,23 @@ func TestConditionsThatChangeAreTold(t *testing.T) {
 	}
 }
 
+// Room that is kept free is followed like any other object, with its namespace.
+func TestBuffersAreFollowed(t *testing.T) {
+	s := newStory(t)
+	s.r.Leads()
+	b := model.Buffer{Namespace: "shop", Name: "room", UID: "u"}
+	for _, status := range []model.Status{model.False, model.True} {
+		b.Conditions = []model.Condition{{Type: model.Provisioning, Status: status, Reason: "Because", Since: s.now}}
+		s.hears(time.Minute, b)
+	}
+	if len(s.ear.heard) != 1 || s.ear.heard[0].Reason != "Provisioning" || s.ear.heard[0].About.ObjectKey() != "shop/room" {
+		t.Errorf("said %+v", s.ear.heard)
+	}
+	if m := s.of(t, "operator_capacitybuffer_status_condition_transition_seconds", "False"); m.GetHistogram().GetSampleSum() != 60 {
+		t.Errorf("timed %v", m)
+	}
+}
+
 // Who does not lead says nothing, and knows what was when it begins to.
 func TestWhoBeginsToLeadKnowsWhatWas(t *testing.T) {
 	s := newStory(t)
