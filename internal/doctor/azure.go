@@ -106,7 +106,8 @@ func azure(b *book, f Facts) {
 	a := f.Azure
 	if a.Unreached == "" {
 		for _, h := range a.Hidden {
-			b.say(Note, "", "not looked at: %s", h)
+			b.say(Note, "look as somebody who may read it (Reader): az login",
+				"not looked at: %s", h)
 		}
 		b.well("Azure answers")
 		return
@@ -255,7 +256,8 @@ func subnet(b *book, f Facts) {
 			"the subnet has no address left for a machine: %d of %s are taken", s.Used,
 			strings.Join(s.Prefixes, ", "))
 	case n < fewMachines:
-		b.say(Note, "", "the subnet has room for %d more machines", n)
+		b.say(Note, "before more are needed, name a larger subnet in the AKSNodeClass "+
+			"(vnetSubnetID)", "the subnet has room for %d more machines", n)
 	default:
 		b.well("the subnet has room for %d more machines", n)
 	}
@@ -279,7 +281,9 @@ func quota(b *book, f Facts) {
 			}
 		case strings.EqualFold(u.Name, "lowPriorityCores"):
 			if left < someCores {
-				b.say(Note, "", "there is no quota for spot machines: %d of %d cores are used",
+				b.say(Note, "ask for more where NodePools allow spot: https://portal.azure.com, "+
+					"Quotas, Compute",
+					"there is no quota for spot machines: %d of %d cores are used",
 					u.Used, u.Limit)
 			}
 		case !strings.HasSuffix(strings.ToLower(u.Name), "family"):
@@ -290,7 +294,8 @@ func quota(b *book, f Facts) {
 		}
 	}
 	if len(full) > 0 {
-		b.say(Note, "", "families that are used up: %s", some(full))
+		b.say(Note, "ask for more where NodePools need one of them; others are bought meanwhile",
+			"families that are used up: %s", some(full))
 	}
 	if len(open) == 0 {
 		b.say(Stop, "ask for quota of a family that the NodePools allow",

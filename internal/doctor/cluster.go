@@ -31,7 +31,7 @@ func cluster(b *book, f Facts) {
 		return
 	}
 	for _, h := range c.Hidden {
-		b.say(Note, "", "not looked at: %s", h)
+		b.say(Note, "look as somebody who may read it", "not looked at: %s", h)
 	}
 	if minor, ok := minorOf(c.Version); ok && minor < oldest {
 		b.say(Stop, "upgrade the cluster, or set admissionPolicies.enabled=false and know what "+
@@ -95,12 +95,14 @@ func clocks(b *book, f Facts) {
 		}
 	}
 	if len(all) == 0 {
-		b.say(Note, "", "no clock could be read")
+		b.say(Note, "look from where the cluster and Azure can be reached",
+			"no clock could be read")
 		return
 	}
 	for _, p := range all {
 		if p.off.Abs() > clockNote {
-			b.say(Note, "", "the clock of this machine is %s off that of %s", p.off.Abs(), p.name)
+			b.say(Note, "set it, if you ask Azure from here; the controller runs by the clock of "+
+				"its node", "the clock of this machine is %s off that of %s", p.off.Abs(), p.name)
 		}
 	}
 	if len(all) == 2 {
@@ -118,7 +120,8 @@ func definitions(b *book, f Facts) {
 		return
 	}
 	if len(f.Cluster.Definitions) == 0 {
-		b.say(Note, "", "the definitions could not be seen from here")
+		b.say(Note, "look as somebody who may read customresourcedefinitions: karpenter crds diff",
+			"the definitions could not be seen from here")
 		return
 	}
 	var missing, others []string
@@ -212,16 +215,17 @@ func tokens(b *book, f Facts) {
 		return
 	}
 	if len(f.Cluster.Tokens) == 0 {
-		b.say(Note, "", "what the holder of a machine's token may do could not be asked")
+		b.say(Note, "look as somebody who may create subjectaccessreviews",
+			"what the holder of a machine's token may do could not be asked")
 		return
 	}
 	groups := append([]string{"system:bootstrappers"}, f.Settings.TokenGroups...)
 	approve := func(a Access) bool { return strings.HasSuffix(a.Resource, "/nodeclient") }
 	all := slices.Clone(f.Cluster.Tokens)
 	if slices.ContainsFunc(all, func(a Access) bool { return approve(a) && !a.Allowed }) {
-		b.say(Note, "", "Kubernetes' own approver signs no certificate for such a token: "+
-			"somebody else "+
-			"has to, as AKS may do")
+		b.say(Note, "after the first machine has booted, see that it is signed: kubectl get csr",
+			"Kubernetes' own approver signs no certificate for such a token: somebody else "+
+				"has to, as AKS may do")
 	}
 	all = slices.DeleteFunc(all, approve)
 	if bad := refused(all); len(bad) > 0 {

@@ -26,7 +26,8 @@ type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"level"`
 	What  string `json:"what"`
-	// Do says what to do about it; "" when there is nothing to do.
+	// Do says what to do about it; "" where all is well, and where a list of findings about settings
+	// goes on: the last of them says it for all.
 	Do string `json:"do,omitempty"`
 }
 

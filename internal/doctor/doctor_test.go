@@ -55,7 +55,7 @@ func TestNothingIsWrongWhereAllIsWell(t *testing.T) {
 }
 
 // A scenario is facts that differ from the healthy ones: a list in it replaces the healthy one. Below four dashes stand the exit code and the
-// findings that the healthy cluster does not have.
+// findings that the healthy cluster does not have. Each says what to do; those about settings, whose text says it, do so once more below the last.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 25 {
@@ -77,7 +77,11 @@ func TestScenarios(t *testing.T) {
 				t.Error("the same facts give other findings")
 			}
 			var news []Finding
-			for _, f := range all {
+			for i, f := range all {
+				last := i+1 == len(all) || all[i+1].Check != f.Check
+				if f.Level != OK && f.Do == "" && (f.Check != "settings" || last) {
+					t.Errorf("%s: nobody says what to do about %q", f.Check, f.What)
+				}
 				if !slices.Contains(well, f) {
 					news = append(news, f)
 				}

@@ -104,8 +104,9 @@ func wayOut(b *book, f Facts) {
 			"AKS leaves the way out to you (userDefinedRouting), and route table %s has no "+
 				"route to %s", name, everywhere)
 	case i < 0 && own && s.NATGateway == "":
-		b.say(Note, "", "route table %s has no route to %s; machines get out if your network "+
-			"gateway announces one", name, everywhere)
+		b.say(Note, "look that it does: az network vnet-gateway list-learned-routes",
+			"route table %s has no route to %s; machines get out if your network "+
+				"gateway announces one", name, everywhere)
 	case i < 0:
 	case strings.EqualFold(s.Routes[i].Hop, "None"):
 		b.say(Stop, fmt.Sprintf("az network route-table route delete --route-table-name %s -g %s "+
