@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/internal/config"
+	"github.com/karpenter-aks/karpenter/internal/values"
 )
 
 var (
@@ -59,22 +60,22 @@ func TestSettingsOfTheChartAreInTheReference(t *testing.T) {
 		}
 	}
 	found := map[string]bool{}
-	for env, values := range chartValues(t) {
+	for env, names := range chartValues(t) {
 		if !known[env] {
 			t.Errorf("the chart sets %s, which is no option", env)
 		}
-		for _, v := range values {
+		for _, v := range names {
 			found[v] = true
 		}
 	}
-	var values struct {
+	var file struct {
 		Settings map[string]any
 	}
-	err := yaml.Unmarshal([]byte(read(t, "deploy", "charts", "karpenter", "values.yaml")), &values)
+	err := yaml.Unmarshal([]byte(read(t, "deploy", "charts", "karpenter", "values.yaml")), &file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	azure, _ := values.Settings["azure"].(map[string]any)
+	azure, _ := file.Settings["azure"].(map[string]any)
 	if len(azure) < 10 {
 		t.Fatalf("only %d settings of Azure", len(azure))
 	}
@@ -87,9 +88,32 @@ func TestSettingsOfTheChartAreInTheReference(t *testing.T) {
 			}
 		}
 	}
-	check("settings.", values.Settings)
+	check("settings.", file.Settings)
 	check("settings.azure.", azure)
 	if strings.Count(flags(t), "\n| ") < 60 {
 		t.Error("most options are missing")
+	}
+}
+
+// What an installed Karpenter was told and a value of the chart can say stands in the file that
+// install-values makes, or is noted: an upgrade with that file loses nothing without a word.
+func TestWhatWasToldIsTakenOverOrNoted(t *testing.T) {
+	byItself := []string{"KARPENTER_SERVICE", "METRICS_CERT_PATH"} // follow from names and switches
+	all := chartValues(t)
+	for env := range all {
+		told := map[string]string{env: "Something=true"}
+		f := values.Find(values.Facts{Karpenter: told})
+		noted := slices.ContainsFunc(f.Notes, func(n string) bool {
+			return strings.Contains(n, env+"=") && strings.Contains(n, all[env][0])
+		})
+		taken := slices.ContainsFunc(f.Values, func(v values.Value) bool {
+			return v.Path == all[env][0] && v.Text == told[env]
+		})
+		if !noted && !taken && !slices.Contains(byItself, env) {
+			t.Errorf("%s (%v) of an installed Karpenter is lost", env, all[env])
+		}
+	}
+	if len(all) < 35 {
+		t.Errorf("only %d variables were read", len(all))
 	}
 }

@@ -180,6 +180,7 @@ func (b *book) karpenter(f Facts) {
 	}
 	b.put("settings.azure.clientID", f.Account.ClientID,
 		"annotation of service account "+f.Account.Namespace+"/"+f.Account.Name)
+	b.chosen(f.Karpenter)
 }
 
 // Forms in which AKS names things.
