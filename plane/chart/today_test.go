@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karpenter-aks/karpenter/deploy"
+	"github.com/karpenter-aks/karpenter/internal/config"
 	"github.com/karpenter-aks/karpenter/plane"
 	"github.com/karpenter-aks/karpenter/plane/helm"
 )
@@ -89,6 +91,45 @@ func TestValuesOfTodayAreTakenAndTold(t *testing.T) {
 	}
 	golden(t, "notes-today.txt", notes(t, today(t)))
 	golden(t, "notes.txt", notes(t, first))
+}
+
+// Whatever users of today's chart may say and changes nothing here is told after the installation: each option without
+// effect, said otherwise than by default, and the values that have no option.
+func TestWhatChangesNothingIsTold(t *testing.T) {
+	asked := 0
+	for _, o := range config.Options() {
+		if o.Unused == "" || len(o.Env) == 0 {
+			continue
+		}
+		value := "something"
+		switch {
+		case o.Default == "true":
+			value = "false"
+		case o.Default == "false":
+			value = "true"
+		case o.Env[0] == "PROVISION_MODE":
+			value = "bootstrappingclient"
+		}
+		asked++
+		text := notes(t, first+fmt.Sprintf("controller: {env: [{name: %s, value: %q}]}\n", o.Env[0], value))
+		if !strings.Contains(text, "\n  - controller.env "+o.Env[0]+": ") {
+			t.Errorf("%s=%s changes nothing, and nobody says so", o.Env[0], value)
+		}
+	}
+	if asked < 12 {
+		t.Errorf("only %d options are without effect", asked)
+	}
+	for setting, value := range map[string]string{
+		"settings.clusterCABundle":               first + "  clusterCABundle: x\n",
+		"settings.ignoreDRARequests":             first + "  ignoreDRARequests: false\n",
+		"settings.featureGates.reservedCapacity": first + "  featureGates: {reservedCapacity: true}\n",
+		"webhook":                                first + "webhook: {enabled: true}\n",
+		"controller.env FEATURE_GATES":           first + "controller: {env: [{name: FEATURE_GATES, value: \"ReservedCapacity=true\"}]}\n",
+	} {
+		if !strings.Contains(notes(t, value), "\n  - "+setting+": ") {
+			t.Errorf("%s changes nothing, and nobody says so", setting)
+		}
+	}
 }
 
 func TestNodesThatWouldBeLostSightOfAreAReasonToRefuse(t *testing.T) {

@@ -7,6 +7,12 @@
 {{- if .Values.settings.clusterCABundle }}
 {{- $out = append $out "settings.clusterCABundle: not read; the CA is that of the controller's own connection. Remove the key." }}
 {{- end -}}
+{{- if .Values.settings.featureGates.reservedCapacity }}
+{{- $out = append $out "settings.featureGates.reservedCapacity: capacity reservations are not bought from. Set it to false." }}
+{{- end -}}
+{{- if eq (toString .Values.settings.ignoreDRARequests) "false" }}
+{{- $out = append $out "settings.ignoreDRARequests: pods that claim devices are not provisioned for. Set it to true." }}
+{{- end -}}
 {{- $words := dict
   "KUBELET_BOOTSTRAP_TOKEN" "not read; every machine gets a short-lived token of its own. Remove it, and delete the token's Secret."
   "USE_SIG" "not read; images come from the community galleries."
@@ -15,6 +21,10 @@
   "NODEBOOTSTRAPPING_SERVER_URL" "not read; the controller writes the bootstrap data itself."
   "MANAGE_EXISTING_AKS_MACHINES" "not read; machines of an agent pool are not looked after."
   "AKS_MACHINES_POOL_NAME" "not read; machines of an agent pool are not looked after."
+  "PROVIDER_BATCH_IDLE_DURATION" "not read; machines are made one by one as virtual machines."
+  "PROVIDER_BATCH_MAX_DURATION" "not read; machines are made one by one as virtual machines."
+  "PROVIDER_BATCH_MAX_SIZE" "not read; machines are made one by one as virtual machines."
+  "SCHEDULER_CONFIG" "not read; pods without a topology spread of their own are spread by no default."
   "DISABLE_LEADER_ELECTION" "with more than one replica two controllers would buy machines: remove it."
 -}}
 {{- range .Values.controller.env }}
@@ -26,6 +36,16 @@
 {{- end }}
 {{- if and (eq .name "PROVISION_MODE") (eq (toString .value) "bootstrappingclient") }}
 {{- $out = append $out "controller.env PROVISION_MODE: bootstrappingclient is not there; the controller writes the bootstrap data itself, as with aksscriptless." }}
+{{- end }}
+{{- $no := eq (toString .value) "false" -}}
+{{- if and $no (eq .name "DISABLE_CONTROLLER_WARMUP") }}
+{{- $out = append $out "controller.env DISABLE_CONTROLLER_WARMUP: not read; replicas that wait do no work." }}
+{{- end }}
+{{- if and $no (eq .name "IGNORE_DRA_REQUESTS") }}
+{{- $out = append $out "controller.env IGNORE_DRA_REQUESTS: pods that claim devices are not provisioned for." }}
+{{- end }}
+{{- if and (eq .name "FEATURE_GATES") (contains "ReservedCapacity=true" (toString .value)) }}
+{{- $out = append $out "controller.env FEATURE_GATES: capacity reservations are not bought from." }}
 {{- end }}
 {{- end }}
 {{- join "\n" $out -}}
