@@ -29,6 +29,7 @@ func verbs() map[string]verb {
 		"unpool":      {do: func(p *player, a Act) { p.s.Store.DeletePool(a.word(0)) }, upsets: true},
 		"class":       {do: (*player).class},
 		"app":         {do: (*player).app, upsets: true},
+		"set":         {do: (*player).set, upsets: true},
 		"scale":       {do: (*player).scale, upsets: true},
 		"pdb":         {do: (*player).pdb},
 		"unpdb":       {do: func(p *player, a Act) { p.s.unguard(a.word(0)) }},
@@ -203,6 +204,19 @@ func (p *player) class(a Act) {
 
 // app makes a deployment, or changes what its next pods are like.
 func (p *player) app(a Act) {
+	p.s.Scale(a.word(0), number(a.word(1)), p.like(a))
+	p.guarded(a)
+}
+
+// guarded has a budget of the act's pods, where it names one.
+func (p *player) guarded(a Act) {
+	if a.value("pdb-max") != "" || a.value("pdb-min") != "" {
+		p.s.guard(guard{name: a.word(0), app: a.word(0), most: a.value("pdb-max"), least: a.value("pdb-min")})
+	}
+}
+
+// like is a pod as the act describes it.
+func (p *player) like(a Act) model.Pod {
 	name := a.word(0)
 	x := model.Pod{Labels: map[string]string{"app": name}, GraceSeconds: 30,
 		Requests: model.Resources{CPU: int64(max(number(a.value("cpu")), 10)), Memory: int64(max(number(a.value("mem")), 16)) << 20, Pods: 1}}
@@ -229,10 +243,7 @@ func (p *player) app(a Act) {
 		x.Priority = int32(number(v))
 	}
 	x.DoNotDisrupt = a.value("stay")
-	p.s.Scale(name, number(a.word(1)), x)
-	if a.value("pdb-max") != "" || a.value("pdb-min") != "" {
-		p.s.guard(guard{name: name, app: name, most: a.value("pdb-max"), least: a.value("pdb-min")})
-	}
+	return x
 }
 
 func (p *player) scale(a Act) {

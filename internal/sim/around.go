@@ -39,6 +39,7 @@ func (s *Sim) turn() {
 	}
 	s.Store.EndPods()
 	s.replicate()
+	s.attach()
 	s.warm()
 	s.allow()
 	if !s.deaf.Load() {
@@ -46,7 +47,7 @@ func (s *Sim) turn() {
 	}
 	s.check()
 	s.turned, s.turnedAt = s.Store.Version(), time.Now()
-	s.restless = slices.ContainsFunc(s.see().Pods, func(p model.Pod) bool {
+	s.restless = len(s.disks.idle)+len(s.disks.attaching) > 0 || slices.ContainsFunc(s.see().Pods, func(p model.Pod) bool {
 		return p.Deleting() || p.Node != "" && !p.PodReady || p.Node == "" && (s.cfg.Queue || s.cfg.Pace > 0)
 	})
 }
@@ -113,6 +114,10 @@ func (s *Sim) replicate() {
 	pods, lack := s.podsByName(), map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		d, have := want[name], pods[name]
+		if d.set {
+			s.ordinals(name, d)
+			continue
+		}
 		if len(have) > d.want {
 			spare(have)
 		}
@@ -124,26 +129,35 @@ func (s *Sim) replicate() {
 	for _, name := range s.evicted() { // each is followed when it leaves, and its watch is told in that order
 		if lack[name] > 0 {
 			lack[name]--
-			s.make(name, want[name].pod)
+			s.make(name, want[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(lack)) {
 		for range lack[name] {
-			s.make(name, want[name].pod)
+			s.make(name, want[name])
 		}
 	}
 }
 
 // make makes one more pod of a deployment.
-func (s *Sim) make(name string, p model.Pod) {
+func (s *Sim) make(name string, d deployment) {
 	s.mu.Lock()
 	s.serial++
-	p.Namespace, p.Name = "default", fmt.Sprintf("%s-%05d", name, s.serial)
+	serial := s.serial
 	s.mu.Unlock()
-	p.Labels = map[string]string{"app": name}
+	s.makeAs(name, fmt.Sprintf("%s-%05d", name, serial), d)
+}
+
+// makeAs makes a pod of that name.
+func (s *Sim) makeAs(name, as string, d deployment) {
+	p := d.pod
+	p.Namespace, p.Name, p.Labels = "default", as, map[string]string{"app": name}
+	if d.disks {
+		s.claimed(&p)
+	}
 	s.Store.Put(p)
 	if s.judge != nil {
-		s.judge.made(name, p.Key())
+		s.judge.made(name, p.Key(), d.set)
 	}
 }
 
@@ -194,11 +208,19 @@ func (s *Sim) begin(key model.PodKey, node string) {
 
 // warm makes pods ready whose time has come.
 func (s *Sim) warm() {
+	if len(s.warming) == 0 {
+		return
+	}
+	o := s.see()
 	for key, at := range s.warming {
-		if !at.After(time.Now()) {
-			s.Store.EditPod(key, func(p *model.Pod) { p.PodReady = true })
-			delete(s.warming, key)
+		if at.After(time.Now()) {
+			continue
 		}
+		if i := slices.IndexFunc(o.Pods, func(p model.Pod) bool { return p.Key() == key }); i >= 0 && !mounted(o, &o.Pods[i]) {
+			continue // its containers wait for its disk
+		}
+		s.Store.EditPod(key, func(p *model.Pod) { p.PodReady = true })
+		delete(s.warming, key)
 	}
 }
 
@@ -302,10 +324,14 @@ func (s *Sim) boot(m model.Instance) {
 		}
 		labels := maps.Clone(o.Labels)
 		labels[model.LabelHostname] = m.Name
+		labels[diskZone] = labels[model.LabelZone]
 		labels[model.LabelDoNotSyncTaints] = "true" // the driver's machines register with all their taints themselves
 		s.Store.Put(model.Node{Name: m.Name, ProviderID: m.ID, Created: time.Now(), Labels: labels, Ready: model.False,
 			Taints:   append(slices.Clone(o.Taints), model.Taint{Key: "node.kubernetes.io/not-ready", Effect: model.NoSchedule}),
 			Capacity: o.Type.Capacity, Allocatable: o.Type.Allocatable, KubeletVersion: "v" + o.Cluster.Version})
+		if most, ok := o.Type.AttachLimits[diskDriver]; ok {
+			s.Store.Put(model.CSINode{Name: m.Name, AttachLimits: map[string]int64{diskDriver: most}, TopologyKeys: map[string][]string{diskDriver: {diskZone}}})
+		}
 		s.daemons(m.Name)
 	})
 	time.AfterFunc(s.cfg.Join+late+s.cfg.Settle, func() {

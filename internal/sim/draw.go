@@ -26,6 +26,7 @@ func Draw(seed uint64) Story {
 		d.act()
 	}
 	d.more(seed)
+	d.drawSets(seed)
 	return d.st
 }
 

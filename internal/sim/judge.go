@@ -59,6 +59,8 @@ type stats struct {
 	circles int
 	bought  int // claims made
 	brief   int // machines that left by our own choice within an hour
+	// disks are how many times a disk was attached to a node, freed how many of these had left another node that was on its way out.
+	disks, freed int
 }
 
 type ceiling struct {
@@ -89,6 +91,7 @@ func newJudge(s *Sim) *judge {
 func (a *stats) add(b stats) {
 	a.moved, a.late, a.twice, a.circles = a.moved+b.moved, a.late+b.late, a.twice+b.twice, a.circles+b.circles
 	a.bought, a.brief = a.bought+b.bought, a.brief+b.brief
+	a.disks, a.freed = a.disks+b.disks, a.freed+b.freed
 }
 
 // acted takes note of an act, or of its end.
@@ -123,6 +126,7 @@ func (j *judge) look(o model.World) {
 	j.fails(o)
 	j.noticed(o)
 	j.healed(o)
+	j.attached(o)
 }
 
 // limits looks whether pools stay within their limits. What was bought before a person lowered them stays.
@@ -380,11 +384,11 @@ func (j *judge) homes(o model.World, leaving model.Node) {
 		}
 		return cmp.Compare(b.Requests.CPU, a.Requests.CPU)
 	})
-	r := rand.New(rand.NewPCG(1, uint64(len(list))))
+	r, zones := rand.New(rand.NewPCG(1, uint64(len(list)))), j.s.zones()
 	var left model.PodKey
 	for try := range 60 {
 		tight := try%2 == 0
-		key, ok := housed(o, list, leaving.Name, tight)
+		key, ok := housed(o, zones, list, tight, leaving.Name)
 		if ok {
 			return
 		}
@@ -395,8 +399,8 @@ func (j *judge) homes(o model.World, leaving model.Node) {
 }
 
 // housed tries the pods one after the other on the fullest or the emptiest node that takes each. Only those that run on the node must not be left over.
-func housed(o model.World, list []model.Pod, must string, tight bool) (model.PodKey, bool) {
-	c := newCluster(o)
+func housed(o model.World, zones map[string]string, list []model.Pod, tight bool, must string) (model.PodKey, bool) {
+	c := newCluster(o, zones)
 	for i := range list {
 		q := list[i]
 		q.Node = ""
@@ -451,11 +455,17 @@ func (j *judge) others(o model.World) bool {
 	})
 }
 
-// made takes note of a pod that a deployment made: it follows one that was lost, the oldest first.
-func (j *judge) made(app string, key model.PodKey) {
+// made takes note of a pod that a deployment or a StatefulSet made: it follows one that was lost, the oldest first.
+func (j *judge) made(app string, key model.PodKey, set bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	l := &lineage{app: app}
+	if set { // it follows the pod of its name
+		if x := j.lines[key]; x == nil || x.lost.IsZero() {
+			j.lines[key] = l
+		}
+		return
+	}
 	gone := slices.SortedFunc(maps.Keys(j.lines), func(a, b model.PodKey) int { return strings.Compare(a.Name, b.Name) })
 	for _, old := range gone {
 		x := j.lines[old]
@@ -509,7 +519,7 @@ func (j *judge) homeless(o model.World) {
 			continue
 		}
 		// Where kube-scheduler put others is not what was planned, a machine has to be bought.
-		if time.Since(l.lost) > l.grace+boots && time.Since(j.upset) > settled && !j.blind() {
+		if time.Since(l.lost) > l.grace+boots && time.Since(j.upset) > settled && !j.blind() && !locked(o, &p) {
 			j.s.note("homeless: pod %s has no node long after the one before it was evicted by our own choice", p.Key())
 		}
 	}
@@ -523,6 +533,23 @@ func (j *judge) homeless(o model.World) {
 			delete(j.leaving, name)
 		}
 	}
+}
+
+// locked reports whether the pod may wait because of a second budget over it and those like it: the API server then evicts none of them, so that a node
+// that was on its way out when the budget came stays, half emptied, and hard spread counts the room on it for ever. Whoever wrote the budget is told;
+// nobody else can mend it.
+func locked(o model.World, p *model.Pod) bool {
+	app := p.Labels["app"]
+	over := 0
+	for _, b := range o.PDBs {
+		if b.Selector[0].Values[0] == app {
+			over++
+		}
+	}
+	return over > 1 && slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard }) && slices.ContainsFunc(o.Pods, func(q model.Pod) bool {
+		n, there := nodeNamed(o, q.Node)
+		return there && n.Deleting() && q.Labels["app"] == app && tenant(q)
+	})
 }
 
 // twice counts pods that were moved again although nothing changed, and those of which nothing was saved by it. mu is held.
@@ -567,6 +594,7 @@ func (j *judge) terminates(id string) {
 	if !owned || c.TerminationGracePeriod != nil || n.Ready != model.True || j.blind() {
 		return
 	}
+	j.unplugged(o, n)
 	for _, p := range o.Pods {
 		if p.Node == n.Name && tenant(p) && time.Since(p.Started) > lag {
 			j.s.note("evictions: the machine of node %s is given back while pod %s runs on it", n.Name, p.Key())

@@ -63,6 +63,10 @@ func TestTheJudgeSeesWhatIsWrong(t *testing.T) {
 			s.Pass(time.Minute)
 			return h.w.DeleteClaim(t.Context(), h.claim(h.nodes[0]).Name)
 		},
+		"disks": func(s *Sim, h hands) error {
+			s.Store.Put(model.Attachment{Name: "va", Node: h.nodes[0].Name, Volume: "pv"})
+			return h.l.Terminate(t.Context(), h.nodes[0].ProviderID)
+		},
 		"leaks": func(s *Sim, h hands) error {
 			t, _ := memcloud.SmallCatalog("westus3").Type("Standard_D2s_v5")
 			_, err := s.Cloud.Launch(s.t.Context(), cloud.Order{Claim: "x", ClaimUID: "x", Type: t, Offering: t.Offerings[0]})

@@ -25,7 +25,7 @@ func landers() (out []deployment, names []string) {
 		if edit != nil {
 			edit(&p, own)
 		}
-		out, names = append(out, deployment{n, p}), append(names, name)
+		out, names = append(out, deployment{want: n, pod: p}), append(names, name)
 	}
 	spread := func(key string) func(*model.Pod, *model.Selector) {
 		return func(p *model.Pod, own *model.Selector) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/karpenter-aks/karpenter/cloud/memcloud"
 	"github.com/karpenter-aks/karpenter/internal/control"
 	"github.com/karpenter-aks/karpenter/internal/evidence"
 	"github.com/karpenter-aks/karpenter/model"
@@ -58,7 +59,7 @@ func playWith(t *testing.T, st Story) ([]string, stats) {
 // storyConfig is the world that a story plays in. Half of the schedulers put pods aside that they tried in vain, a
 // third try pods in any order, and most heed nominations.
 func storyConfig(st Story) Config {
-	return Config{Tick: time.Second, Warm: 2 * time.Second, Rand: rand.New(rand.NewPCG(st.Seed, 0x73746f7279)), JoinSpread: 4 * time.Second,
+	return Config{Cloud: memcloud.Config{Catalog: diskCatalog(), BootDelay: 20 * time.Second, DeleteDelay: 10 * time.Second}, Tick: time.Second, Warm: 2 * time.Second, Rand: rand.New(rand.NewPCG(st.Seed, 0x73746f7279)), JoinSpread: 4 * time.Second,
 		Queue: st.Seed%2 == 0, Shuffle: st.Seed%3 == 1, Settings: control.Settings{Nominate: st.Seed%4 != 3, SpotToSpot: st.Seed%3 == 0, StaticCapacity: true, NodeRepair: true}}
 }
 
@@ -105,6 +106,7 @@ func (s *Sim) last(base int) {
 		}
 	}
 	s.homed(o)
+	s.plugged(o)
 	s.counted(o)
 	s.kept(o)
 	if n := runtime.NumGoroutine() - base; n > mostGoroutines {
@@ -174,7 +176,7 @@ func (s *Sim) homed(o model.World) {
 		return p.Ready() && p.Limits[model.ResourceCPU] == pool().Limits[model.ResourceCPU] && left >= 0
 	})
 	for _, p := range o.Pods {
-		if open && p.Node == "" && !p.Deleting() {
+		if open && p.Node == "" && !p.Deleting() && !s.torn(o, &p) {
 			s.note("waiting: pod %s waits at rest although a pool has room", p.Key())
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Sim) schedule() {
 	if r := s.cfg.Rand; r != nil && s.cfg.Shuffle {
 		r.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 	}
-	c := newCluster(o)
+	c := newCluster(o, s.zones())
 	tries := 0
 	for i := range o.Pods {
 		p := &o.Pods[i]
@@ -46,6 +46,10 @@ func (s *Sim) schedule() {
 				s.Store.EditPod(p.Key(), func(p *model.Pod) { p.Unschedulable, p.Nominated = true, "" })
 			}
 			continue
+		}
+		s.provision(p, c.nodes[node])
+		for _, claim := range claimsOf(p) {
+			c.zones[claim] = c.nodes[node].Labels[model.LabelZone]
 		}
 		s.begin(p.Key(), node)
 		c.forget(p)
@@ -68,11 +72,12 @@ type cluster struct {
 	// counts are the bound pods per value of a label.
 	counts map[question]map[string]int
 	evens  map[evenness]*even
+	zones  map[string]string // of the claims' disks
 }
 
-func newCluster(o model.World) *cluster {
+func newCluster(o model.World, zones map[string]string) *cluster {
 	c := &cluster{nodes: map[string]*model.Node{}, free: map[string]model.Resources{}, bound: map[string][]*model.Pod{}, told: map[string][]*model.Pod{},
-		counts: map[question]map[string]int{}, evens: map[evenness]*even{}}
+		counts: map[question]map[string]int{}, evens: map[evenness]*even{}, zones: zones}
 	for i := range o.Nodes {
 		n := &o.Nodes[i]
 		c.nodes[n.Name], c.free[n.Name] = n, n.Allocatable
@@ -141,7 +146,7 @@ func (c *cluster) fits(p *model.Pod, n *model.Node, others []*model.Pod) bool {
 	for _, q := range others {
 		free = free.Sub(q.Requests)
 	}
-	if !p.Requests.FitsIn(free) {
+	if !p.Requests.FitsIn(free) || !c.reaches(p, n, others) {
 		return false
 	}
 	for _, q := range slices.Concat(c.bound[n.Name], others) {

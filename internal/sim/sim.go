@@ -102,6 +102,7 @@ type Sim struct {
 	off      bool                 // nobody is to start the controller again
 	muted    int                  // so many machines more never join
 	guards   map[string]guard
+	disks    disks                      // idle and attaching are the turn's own
 	warming  map[model.PodKey]time.Time // when they are ready
 	turned   uint64                     // the cluster's version after the last turn
 	turnedAt time.Time
@@ -110,9 +111,11 @@ type Sim struct {
 	restless bool // something moves on by time alone
 }
 
+// deployment is also a StatefulSet, whose pods come one after the other when it is ordered, and may have a disk each.
 type deployment struct {
-	want int
-	pod  model.Pod
+	want                int
+	pod                 model.Pod
+	set, ordered, disks bool
 }
 
 // process is one life of the controller.
@@ -134,7 +137,7 @@ func runWith(t *testing.T, cfg Config, ready, story func(s *Sim)) (broken []stri
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Sim{t: t, cfg: cfg, Store: memkube.New(), orders: map[string]cloud.Order{}, replicas: map[string]deployment{},
-			killed: map[control.Point]int{}, guards: map[string]guard{}, warming: map[model.PodKey]time.Time{}}
+			killed: map[control.Point]int{}, guards: map[string]guard{}, disks: newDisks(), warming: map[model.PodKey]time.Time{}}
 		s.cfg.Join, s.cfg.Settle = orElse(cfg.Join, 5*time.Second), orElse(cfg.Settle, 3*time.Second)
 		s.cfg.Tick = orElse(cfg.Tick, 100*time.Millisecond)
 		if cfg.JoinSpread > 0 {
