@@ -66,6 +66,7 @@ func Check(w model.World, p place.Plan) []Finding {
 
 // judge looks at all rules.
 func (a *audit) judge(p place.Plan) {
+	a.order = p.Order
 	a.places(p)
 	var sum model.Price
 	for i, b := range p.NewClaims {

@@ -22,7 +22,8 @@ type audit struct {
 	moves    map[*model.Pod]bool // pods that will not be where they run now, placed or not
 	sells    map[alone]bool
 	machines []*machine
-	ties     *tallies // nil when nobody has a say about neighbours
+	order    []model.PodKey // in which the plan says that pods can be bound
+	ties     *tallies       // nil when nobody has a say about neighbours
 	out      []Finding
 }
 

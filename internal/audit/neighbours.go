@@ -16,11 +16,10 @@ import (
 const (
 	maxOutcomes = 64
 	maxAlone    = 24 // outcomes in which one machine stands where nobody else does
-	// Orders of binding that are tried before a plan is called stuck, for plans of more and of fewer units than fewUnits.
-	fewOrders, manyOrders = 12, 24
-	fewUnits              = 100
-	manySteps             = 60 // orders of those that go pod by pod
-	passesForUnit         = 8  // orders of those that go again and again through the list, for each unit of it
+	// Orders of binding that are tried before a plan is called stuck: so many for each unit of a plan with few, and else few.
+	fewUnits      = 100
+	ordersForUnit = 8
+	fewOrders     = 12
 )
 
 // related reports whether any pod of the plan has a say about its neighbours, or a running pod or a daemon about a pod of the plan.

@@ -17,131 +17,63 @@ func Lost(w model.World, p place.Plan, orders int) (queued bool, drawn int) {
 	if a.ties == nil || len(a.out) > 0 {
 		return false, 0
 	}
-	var queue []*unit
-	for _, u := range a.ties.units {
-		queue = append(queue, slices.Repeat([]*unit{u}, len(u.pods))...)
-	}
+	queue := slices.Clone(a.ties.said)
 	slices.SortStableFunc(queue, func(x, y *unit) int {
 		return cmp.Or(cmp.Compare(y.pods[0].Priority, x.pods[0].Priority), x.pods[0].Created.Compare(y.pods[0].Created))
 	})
-	queued = a.ties.loses(slices.Clone(queue))
+	queued = a.ties.loses(queue)
 	dice := uint64(1)
 	for range orders {
 		shuffle(queue, &dice)
-		if a.ties.loses(slices.Clone(queue)) {
+		if a.ties.loses(queue) {
 			drawn++
 		}
 	}
 	return queued, drawn
 }
 
-// loses binds one pod after the other, and reports whether somebody is left.
+// loses reports whether somebody is left who comes in this order.
 func (t *tallies) loses(queue []*unit) bool {
-	p := t.begin(make([]int, len(t.a.machines)), false)
-	for bound := true; bound; {
-		bound = false
-		queue = slices.DeleteFunc(queue, func(u *unit) bool {
-			if _, waits := p.blocked(u); waits {
-				return false
-			}
-			p.bind(u)
-			bound = true
-			return true
-		})
-	}
-	return len(queue) > 0
+	return len(t.begin(make([]int, len(t.a.machines)), false).bindAll(queue)) > 0
 }
 
-// inSteps looks for an order pod by pod: at each step the first unit of a list binds one that may be bound. Units that got stuck come
-// to the head of the list and it starts again, so that they go as soon as they can; of the others, those last who stand in the way of most.
-func (t *tallies) inSteps(pick []int, gone bool) bool {
-	stuck := map[*unit]int{}
-	dice := uint64(1)
-	for order := range manySteps {
-		p := t.begin(pick, gone)
-		list := slices.Clone(t.units)
+// asSaid lists the units, each as often as it has pods, in the order that the plan says, and then those of which it says nothing.
+func (t *tallies) asSaid() (out []*unit) {
+	of, waits := map[model.PodKey]*unit{}, map[*unit]int{}
+	for _, u := range t.units {
+		for _, p := range u.pods {
+			of[p.Key()] = u
+		}
+		waits[u] = len(u.pods)
+	}
+	for _, k := range t.a.order {
+		if u := of[k]; waits[u] > 0 {
+			out = append(out, u)
+			waits[u]--
+		}
+	}
+	for _, u := range t.units {
+		out = append(out, slices.Repeat([]*unit{u}, waits[u])...)
+	}
+	return out
+}
+
+// queue is one of many orders: first as the plan says, then large pods first, then any. Where spreads of several apps count some of each
+// other's pods, few orders get to the end, and the plan knows one.
+func (t *tallies) queue(order int) (out []*unit) {
+	if order == 0 {
+		return t.said
+	}
+	list := slices.Clone(t.units)
+	if dice := uint64(order); order > 1 {
 		shuffle(list, &dice)
-		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Or(stuck[y]-stuck[x], x.stands(order)-y.stands(order)) })
-		if order%2 == 1 {
-			p.firsts(list)
-		}
-		for i := 0; i < len(list); i++ {
-			u := list[i]
-			if u.left == 0 {
-				continue
-			}
-			if _, waits := p.blocked(u); !waits {
-				u.left--
-				p.bind(u)
-				i = -1
-			}
-		}
-		done := true
-		for _, u := range list {
-			if u.left > 0 {
-				stuck[u]++
-				done = false
-			}
-		}
-		if done {
-			return len(p.refused()) == 0
-		}
+	} else {
+		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Compare(y.kin.pod.Requests.CPU, x.kin.pod.Requests.CPU) })
 	}
-	return false
-}
-
-// inPasses looks for an order unit by unit: each binds what it may when it has its turn, again and again as long as that helps. Large pods come first, and
-// then the units in any order. Where spreads of several apps count some of each other's pods, few orders get to the end: of fifty such pods, each on its
-// own machine, one in seventy.
-func (t *tallies) inPasses(pick []int, gone bool) bool {
-	orders := fewOrders
-	if len(t.units) <= fewUnits {
-		orders = passesForUnit * len(t.units)
-	}
-	for order := range orders {
-		p := t.begin(pick, gone)
-		list := slices.Clone(t.units)
-		if dice := uint64(order); order > 0 {
-			shuffle(list, &dice)
-		} else {
-			slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Compare(y.kin.pod.Requests.CPU, x.kin.pod.Requests.CPU) })
-		}
-		for p.pass(list) {
-		}
-		if len(p.refused()) == 0 && !slices.ContainsFunc(list, func(u *unit) bool { return u.left > 0 }) {
-			return true
-		}
-	}
-	return false
-}
-
-// pass has each unit bind what it may, and reports whether any did.
-func (p *play) pass(list []*unit) (bound bool) {
 	for _, u := range list {
-		for u.left > 0 {
-			if _, waits := p.blocked(u); waits {
-				break
-			}
-			u.left--
-			p.bind(u)
-			bound = true
-		}
+		out = append(out, slices.Repeat([]*unit{u}, len(u.pods))...)
 	}
-	return bound
-}
-
-// firsts binds one pod each where pods look for their own like and there is none: the first of it may go anywhere, the others have to follow.
-func (p *play) firsts(list []*unit) {
-	for _, u := range list {
-		x := u.kin.looks
-		if x == nil || p.states[x.id].total > 0 || !slices.Contains(u.kin.counted, x) {
-			continue
-		}
-		if _, waits := p.blocked(u); !waits && u.left > 0 {
-			u.left--
-			p.bind(u)
-		}
-	}
+	return out
 }
 
 // shuffle puts a list into some order: by chance, but always the same.

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,7 +98,8 @@ func overlapping(t *testing.T, seed uint64) model.World {
 	return w
 }
 
-// TestPlansWithSpreadsThatOverlapAreSound: the engine proves such plans in the order in which it made them. The search for an order finds one, too.
+// TestPlansWithSpreadsThatOverlapAreSound: the engine proves such plans in the order in which it made them, and says it. Of orders drawn by chance few get
+// to the end.
 func TestPlansWithSpreadsThatOverlapAreSound(t *testing.T) {
 	bad, placed := 0, 0
 	const plans = 40
@@ -111,4 +113,43 @@ func TestPlansWithSpreadsThatOverlapAreSound(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d plans are called unsound; %d pods have a place", bad, plans, placed)
+}
+
+// TestTheOrderOfAPlanIsAHint: an order that is wrong, or for other pods, makes no sound plan unsound, and a good one no unsound plan sound.
+func TestTheOrderOfAPlanIsAHint(t *testing.T) {
+	tied := 0
+	for seed := range uint64(100) {
+		w := worldgen.Small(seed)
+		p := place.Decide(place.Input{World: w})
+		if len(p.Order) == 0 {
+			continue
+		}
+		tied++
+		backwards := slices.Clone(p.Order)
+		slices.Reverse(backwards)
+		for _, order := range [][]model.PodKey{nil, backwards[:len(backwards)/2], append(backwards, append(p.Order, model.PodKey{Name: "nobody"})...)} {
+			p.Order = order
+			if f := audit.Check(w, p); len(f) > 0 {
+				t.Errorf("seed %d, order %v: %v", seed, order, f)
+			}
+		}
+	}
+	if tied < 30 {
+		t.Errorf("pods are tied in %d worlds only", tied)
+	}
+	w, err := worldtext.Parse("type T cpu=4 zones=1,2 price=1\npool p\nnode n1 pool=p zone=1 cpu=4 initialized\nnode n2 pool=p zone=2 cpu=4 initialized\n" +
+		"pod a x2 cpu=1 label.app=x spread=zone:1:app=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place.Decide(place.Input{World: w})
+	if f := audit.Check(w, p); len(f) > 0 || len(p.Order) != 2 || len(p.Existing) != 2 {
+		t.Fatalf("%v\n%v", p, f)
+	}
+	for i := range p.Existing {
+		p.Existing[i].Node = "n1"
+	}
+	if f := audit.Check(w, p); len(f) != 1 || f[0].Rule != audit.Spread {
+		t.Errorf("two pods of an app in one zone, the other empty: %v", f)
+	}
 }

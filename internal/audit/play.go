@@ -12,9 +12,9 @@ type play struct {
 	faces  []*face // by machine; nil when the machine is gone
 	worlds map[string]*domains
 	states []*state // by tally
-	again  []parked // where waiting pods may go on, since the least of a spread rose or a neighbour came
 }
 
+// parked is why a pod has to wait: a tally, and a domain of it.
 type parked struct {
 	x *tally
 	d int
@@ -37,28 +37,35 @@ type state struct {
 	owners  []int // by domain, for anti-affinity
 	least   int   // of the live domains
 	atLeast int   // how many of them have only that many
-	waiting map[int][]*unit
 }
 
 // play binds everything, in the first of a few orders that gets to the end, and reports what then is wrong.
 func (t *tallies) play(pick []int, gone bool) []Finding {
-	var first []Finding
 	orders := fewOrders
 	if len(t.units) <= fewUnits {
-		orders = manyOrders
+		orders = ordersForUnit * len(t.units)
 	}
+	var first []Finding
 	for order := range orders {
 		p := t.begin(pick, gone)
-		bad := p.bindAll(order)
-		if bad = append(bad, p.refused()...); len(bad) == 0 {
+		var bad []Finding
+		told := map[*unit]bool{}
+		for _, u := range p.bindAll(t.queue(order)) {
+			if !told[u] {
+				bad = append(bad, p.stuck(u))
+			}
+			told[u] = true
+		}
+		refused := p.refused()
+		if bad = append(bad, refused...); len(bad) == 0 {
 			return nil
 		}
 		if order == 0 {
 			first = bad
 		}
-	}
-	if t.inPasses(pick, gone) || len(t.units) <= fewUnits && t.inSteps(pick, gone) {
-		return nil
+		if len(refused) > 0 {
+			break // no order mends that
+		}
 	}
 	return first
 }
@@ -73,7 +80,7 @@ func (t *tallies) begin(pick []int, gone bool) *play {
 		p.faces = append(p.faces, m.faces[pick[i]])
 	}
 	for _, x := range t.list {
-		s := &state{waiting: map[int][]*unit{}}
+		s := &state{}
 		for _, term := range x.terms {
 			d := p.domains(x, term.Key)
 			s.over, s.count = append(s.over, d), append(s.count, make([]int, len(d.names)))
@@ -98,9 +105,6 @@ func (t *tallies) begin(pick []int, gone bool) *play {
 	p.bindDaemons()
 	for _, s := range p.states {
 		s.settle()
-	}
-	for _, u := range t.units {
-		u.left = len(u.pods)
 	}
 	return p
 }
@@ -171,8 +175,8 @@ func (p *play) eligible(x *tally, f *face, m *machine) bool {
 	return (!x.spread.HonorAffinity || p.t.a.accepts(x.owner, f)) && (!x.spread.HonorTaints || len(untolerated(f.taints, x.owner)) == 0)
 }
 
-// add counts one pod on a machine, and reports whether that lifted the least.
-func (s *state) add(machine int) (rose bool) {
+// add counts one pod on a machine.
+func (s *state) add(machine int) {
 	for i, d := range s.over {
 		at := d.at[machine]
 		if at < 0 || !d.in[machine] {
@@ -183,11 +187,9 @@ func (s *state) add(machine int) (rose bool) {
 		if s.count[i][at] == s.least+1 && i == 0 && s.atLeast > 0 {
 			if s.atLeast--; s.atLeast == 0 {
 				s.settle()
-				rose = true
 			}
 		}
 	}
-	return rose
 }
 
 // settle finds the least anew.
@@ -211,102 +213,21 @@ func (s *state) floor(c model.Spread) int {
 	return s.least
 }
 
-// bindAll binds pods with something to ask as soon as they may, the others when that helps somebody or at the end.
-func (p *play) bindAll(order int) []Finding {
-	var asking, free []*unit
-	for _, u := range p.t.units {
-		if len(u.kin.spreads) > 0 || u.kin.looks != nil {
-			asking = append(asking, u)
-		} else if len(u.kin.counted)+len(u.kin.shuns) > 0 {
-			free = append(free, u)
-		}
-	}
-	looking := func(u *unit) int { return len(u.kin.pod.PodAffinity) }
-	switch order {
-	case 0:
-	case 1: // whoever looks for its own kind may have to be the first of it
-		slices.SortStableFunc(asking, func(x, y *unit) int { return looking(y) - looking(x) })
-	case 2:
-		slices.Reverse(asking)
-	case 3: // the most bound first
-		slices.SortStableFunc(asking, func(x, y *unit) int { return len(y.kin.spreads) - len(x.kin.spreads) })
-	case 4: // whoever looks for nobody first
-		slices.SortStableFunc(asking, func(x, y *unit) int { return looking(x) - looking(y) })
-	default: // any other
-		dice := uint64(order)
-		shuffle(asking, &dice)
-	}
-	// Who is not counted for any spread is in nobody's way, and best bound before others raise the numbers.
-	slices.SortStableFunc(asking, func(x, y *unit) int { return x.stands(order) - y.stands(order) })
-	for _, u := range asking {
-		p.advance(u)
-		p.goOn()
-	}
-	for p.help(free) {
-		p.goOn()
-	}
-	var out []Finding
-	for _, u := range asking {
-		if u.left > 0 {
-			out = append(out, p.stuck(u))
-		}
-		u.left = 0
-	}
-	for _, u := range free {
-		for ; u.left > 0; u.left-- {
-			p.bind(u)
-		}
-	}
-	return out
-}
-
-// stands says how much a unit stands in the way of others: not at all when no spread counts it; 1 when some does, or only spreads of its own, so
-// that it goes up level by level; 2 when it raises the numbers of others at any time. The rule differs from order to order: the
-// first makes no difference between 1 and 2, one lets those come first who look for their own like, and may have to be the first of it.
-func (u *unit) stands(order int) int {
-	if order%3 == 1 && u.kin.looks != nil && slices.Contains(u.kin.counted, u.kin.looks) {
-		return 0
-	}
-	out := 0
-	for _, x := range u.kin.counted {
-		if x.rule != Spread {
-			continue
-		}
-		if out = max(out, 1); order%3 > 0 && !slices.Contains(u.kin.spreads, x) {
-			return 2
-		}
-	}
-	return out
-}
-
-// advance binds what it can of a unit, and reports where it then waits.
-func (p *play) advance(u *unit) (at parked, waits bool) {
-	for u.left > 0 {
-		if at, waits = p.blocked(u); waits {
-			p.states[at.x.id].waiting[at.d] = append(p.states[at.x.id].waiting[at.d], u)
-			return at, true
-		}
-		u.left--
-		p.bind(u)
-	}
-	return parked{}, false
-}
-
-// goOn lets waiting pods try again. Where a spread rule stops one of them, the others who wait there are no better off.
-func (p *play) goOn() {
-	for len(p.again) > 0 {
-		here := p.again[0]
-		p.again = p.again[1:]
-		s := p.states[here.x.id]
-		list := s.waiting[here.d]
-		delete(s.waiting, here.d)
-		for i, u := range list {
-			if at, waits := p.advance(u); waits && at == here && here.x.rule == Spread {
-				s.waiting[here.d] = append(s.waiting[here.d], list[i+1:]...)
-				break
+// bindAll binds one pod after the other, again and again those that had to wait, and returns the units of those that still do.
+func (p *play) bindAll(queue []*unit) []*unit {
+	queue = slices.Clone(queue)
+	for bound := true; bound; {
+		bound = false
+		queue = slices.DeleteFunc(queue, func(u *unit) bool {
+			if _, waits := p.blocked(u); waits {
+				return false
 			}
-		}
+			p.bind(u)
+			bound = true
+			return true
+		})
 	}
+	return queue
 }
 
 // blocked reports whether the next pod of a unit would be refused now, and by what.
@@ -350,37 +271,6 @@ func (p *play) bind(u *unit) {
 		}
 	}
 	for _, x := range u.kin.counted {
-		s := p.states[x.id]
-		rose := s.add(u.machine)
-		if len(s.waiting) == 0 || x.rule == AntiAffinity || x.rule == Spread && !rose {
-			continue
-		}
-		for d := range s.over[0].names {
-			if len(s.waiting[d]) > 0 {
-				p.again = append(p.again, parked{x, d})
-			}
-		}
+		p.states[x.id].add(u.machine)
 	}
-}
-
-// help binds one pod that asks for nothing where somebody waits for one like it.
-func (p *play) help(free []*unit) bool {
-	for _, u := range free {
-		if u.left == 0 {
-			continue
-		}
-		for _, x := range u.kin.counted {
-			s := p.states[x.id]
-			d := s.over[0].at[u.machine]
-			if d < 0 || !s.over[0].in[u.machine] || len(s.waiting) == 0 {
-				continue
-			}
-			if x.rule == Affinity && len(s.waiting[d]) > 0 || x.rule == Spread && s.count[0][d] == s.least && len(s.waiting[d]) == 0 {
-				u.left--
-				p.bind(u)
-				return true
-			}
-		}
-	}
-	return false
 }

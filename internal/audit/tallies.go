@@ -22,6 +22,7 @@ type tallies struct {
 	at         map[string]int  // machines that are nodes, by name
 	kins       map[string]*kin
 	units      []*unit
+	said       []*unit                // the units, each as often as it has pods, in the plan's order
 	crew       map[*model.Daemon]*kin // daemons, with who counts them and whom they refuse
 	// Scratch of kinText, which is asked of every pod of the plan.
 	text   []byte
@@ -65,7 +66,6 @@ type unit struct {
 	kin     *kin
 	machine int
 	pods    []*model.Pod
-	left    int // not bound yet
 }
 
 func newTallies(a *audit) *tallies {
@@ -130,6 +130,7 @@ func newTallies(a *audit) *tallies {
 			}
 		}
 	}
+	t.said = t.asSaid()
 	return t
 }
 

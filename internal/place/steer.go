@@ -33,6 +33,7 @@ type turned struct {
 // steered is the plan, of each machine the option first that is to be asked for first.
 func (d *decision) steered() answer.Plan {
 	d.steer()
+	d.Plan.Order = d.Order()
 	return d.Plan
 }
 

@@ -16,6 +16,9 @@ type Plan struct {
 	Unscheduled []Unscheduled
 	// Cut is set when the work limit ended the search early; the plan is sound but may be dearer than it could be.
 	BudgetExceeded bool
+	// Order lists the pods with a place that are tied to others by what they ask of each other, such that they can be bound one after the other, if
+	// those that have to wait are tried again. A hint: whoever reads the plan checks it. Empty where no pod is tied.
+	Order []model.PodKey
 	// Trace lists the decisions that the search accepted, one after the other; the last is the plan.
 	Trace []Accepted
 	// Price is the sum over Buy of each new claim's cheapest option.

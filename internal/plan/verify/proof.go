@@ -11,6 +11,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/plan/topology"
 	"github.com/karpenter-aks/karpenter/internal/require"
+	"github.com/karpenter-aks/karpenter/model"
 )
 
 // unit is pods of one class on one machine that have yet to be bound.
@@ -55,6 +56,51 @@ func (d *Verifier) Prove() []unit {
 	}
 	d.Topo.Spots = d.Topo.Spots[:spots]
 	return left
+}
+
+// Order lists the pods of the plan that are tied to others as they were seated: an order in which all can be bound, once nothing is stuck.
+// O(pods of tied classes).
+func (d *Verifier) Order() (out []model.PodKey) {
+	of := map[model.PodKey]*assign.Class{}
+	for _, g := range d.Classes {
+		if g.Tied() {
+			for _, pod := range g.Pods {
+				of[pod.Key()] = g
+			}
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	type at struct {
+		g           *assign.Class
+		node, claim string
+		made        int // -1 for an existing node
+	}
+	on := map[at][]model.PodKey{}
+	note := func(k model.PodKey, x at) {
+		if x.g = of[k]; x.g != nil {
+			on[x] = append(on[x], k)
+		}
+	}
+	for _, n := range d.Plan.Existing {
+		note(n.Pod, at{nil, n.Node, n.Claim, -1})
+	}
+	for i, c := range d.Plan.NewClaims {
+		for _, k := range c.Pods {
+			note(k, at{made: i})
+		}
+	}
+	for _, u := range (&proof{d: d}).units() {
+		x := at{g: u.g, made: u.made}
+		if u.made < 0 {
+			s := d.Existing[d.Seats[u.seat].Slot]
+			x.node, x.claim = s.Node, s.Claim
+		}
+		n := min(u.n, len(on[x]))
+		out, on[x] = append(out, on[x][:n]...), on[x][n:]
+	}
+	return out
 }
 
 // bindAll binds units in their order, again and again as long as that helps, and returns who is left.
