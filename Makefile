@@ -26,13 +26,14 @@ WHY = awk '{ print; fflush() } /no space left on device/ { full = 1 } /signal: k
 .PHONY: compile
 compile:
 	@mkdir -p $(BIN)
-	@echo "compiling (the first time takes several minutes: a whole Kubernetes control plane is in it)" >&2
+	@echo "compiling what is new (the first time all of it, a whole Kubernetes control plane: that takes several minutes)" >&2
 	@$(PACKAGES) > $(BIN)/packages
 	@began=$$SECONDS; xargs go build -v < $(BIN)/packages 2>&1 | $(COUNT) | $(WHY) >&2; took=$$((SECONDS - began)); \
 		if [ $$took -ge 10 ]; then echo "compiled in $$((took / 60)) min $$((took % 60)) s; the next time it takes seconds" >&2; fi
 
 .PHONY: build
 build: compile ## build bin/karpenter and bin/karpenter-lab
+	@echo "linking $(BIN)/karpenter and $(BIN)/karpenter-lab" >&2
 	@go build -ldflags '$(LDFLAGS)' -o $(BIN)/karpenter ./cmd/karpenter 2>&1 | $(WHY) >&2
 	@go build -o $(BIN)/karpenter-lab ./plane/cmd/karpenter-lab 2>&1 | $(WHY) >&2
 

@@ -199,25 +199,30 @@ func welcome(stdout, stderr io.Writer, s assemble.State) {
 		fmt.Fprintf(stdout, "KUBECONFIG=%s\n", s.Kubeconfig)
 		return
 	}
-	flag := ""
-	if s.Dir != absolute(ourDir()) {
-		flag = " --dir " + s.Dir
-	}
 	fmt.Fprintf(stdout, `
-Your cluster is ready, on a simulated Azure in %s.
+Your cluster is ready, on a simulated Azure in %[1]s.
 
-  Kubernetes API   %s
-  Azure            %s
-%s
+  Kubernetes API   %[2]s
+  Azure            %[3]s
+%[4]s
 In another terminal:
 
-  export KUBECONFIG=%s
-  kubectl get nodepools            # without kubectl: karpenter-lab kubectl%s get nodepools
-  karpenter-lab resources%s        # what Azure would bill
-  karpenter-lab logs -f%s          # what the autoscaler says
+  export KUBECONFIG=%[5]s
+  kubectl get nodepools    # without kubectl: %[6]s kubectl get nodepools
+  %[6]s resources    # what Azure would bill
+  %[6]s logs -f      # what the autoscaler says
 
 Create a NodePool, scale a deployment up, and watch nodes arrive. Ctrl-C here takes everything down.
-`, s.Location, s.APIServer, s.Azure, autoscaler(s), s.Kubeconfig, flag, flag, flag)
+`, s.Location, s.APIServer, s.Azure, autoscaler(s), s.Kubeconfig, called(s))
+}
+
+// called is how a person asks this lab from another terminal in the same directory: by the program as it was called, and by the lab's
+// directory where that is not the usual one.
+func called(s assemble.State) string {
+	if s.Dir == absolute(ourDir()) {
+		return os.Args[0]
+	}
+	return os.Args[0] + " --dir " + s.Dir
 }
 
 func autoscaler(s assemble.State) string {

@@ -120,8 +120,9 @@ Then try      + again, - for fewer, e to have a spot machine taken back, o to se
               x to kill the controller, w to ask why something is as it is; ? lists all keys.
 
 q leaves this view, and the cluster goes on. Ctrl-C ends it all.
-For kubectl, in another terminal: export KUBECONFIG=%s
-`, s.Kubeconfig)
+In another terminal: %s kubectl get nodes
+or, with a kubectl of your own: export KUBECONFIG=%s
+`, called(s), s.Kubeconfig)
 	for _, d := range deeds() {
 		out.Commands = append(out.Commands, command{string(d.key), d.name, d.help, []string{exe, "--dir", s.Dir, "demo", d.verb}})
 	}
