@@ -75,7 +75,7 @@ vuln: ## look for known vulnerabilities in what we are made of (needs the networ
 
 # The packages that start goroutines or hold locks; a house test keeps the list whole.
 RACE := ./cloud/azure ./cloud/market ./cloud/memcloud ./internal/control ./internal/evidence ./internal/kube/memkube ./internal/meter ./internal/observe \
-	./internal/world ./lab/arm ./model
+	./internal/world ./lab/arm ./lab/kubelet ./model
 
 .PHONY: race
 race: ## the packages with goroutines under the race detector (needs a C compiler)

@@ -12,10 +12,10 @@ import (
 
 // notRaced are the packages with goroutines that "make race" leaves out, with the reason.
 func notRaced() map[string]string {
-	const kubernetes = "its tests build five hundred packages of Kubernetes' client anew; what it shares is guarded by one lock"
+	const kubernetes = "its tests build four to five hundred packages of Kubernetes' client anew; what it shares is guarded by one lock"
 	return map[string]string{
 		"internal/kube/apikube": kubernetes, "internal/kube/storetest": "holds questions, and no tests of its own",
-		"internal/kube/guard": kubernetes, "internal/simulate": kubernetes, "internal/sim": kubernetes, "cmd/karpenter": kubernetes, "lab/kubelet": kubernetes,
+		"internal/kube/guard": kubernetes, "internal/simulate": kubernetes, "internal/sim": kubernetes, "cmd/karpenter": kubernetes,
 	}
 }
 
