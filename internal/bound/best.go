@@ -34,7 +34,7 @@ func Best(p Problem, effort int) Certificate { return upTo(p, L2, effort) }
 func upTo(p Problem, tier Tier, effort int) Certificate {
 	c := Certificate{Worth: make([]int64, len(p.Groups)), Use: make([]int32, len(p.Machines)), Proofs: []Proof{{Prices: make([]int64, len(p.Resources))}}}
 	total, dearest := 0.0, -1.0
-	list := parts(p)
+	list := parts(p, max(effort, Brisk))
 	for _, q := range list {
 		q.leaves = min(effort/effortPerLeaf, maxLeaves)
 		worth, prices, t := q.strongest(tier, effort/len(list))

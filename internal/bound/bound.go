@@ -25,6 +25,8 @@ type Problem struct {
 	Machines  []Machine
 	// Unplaceable counts pods that no machine can hold. They are in no group, and the bound says nothing about them.
 	Unplaceable int64
+	// Loosened counts pods of which less is asked than they ask for, because to look at all of it was too much. That can only lower the bound.
+	Loosened int64
 }
 
 // Group is pods that are alike.

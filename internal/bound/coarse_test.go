@@ -9,7 +9,7 @@ import (
 func TestClustersLoseNextToNothing(t *testing.T) {
 	for seed := range int64(3) {
 		p := families(rand.New(rand.NewSource(seed)), 45, 500)
-		for _, q := range parts(p) {
+		for _, q := range parts(p, Patient) {
 			prices := q.aggregate()
 			start := q.worthOf(prices)
 			full := q.sum(q.generate(start, Patient))

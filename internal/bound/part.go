@@ -30,8 +30,9 @@ type fit struct {
 	most float64
 }
 
-// parts splits a problem. Groups without pods and machines without groups are in none.
-func parts(p Problem) []*part {
+// parts splits a problem. Groups without pods and machines without groups are in none. Machines are compared with each other as long as the effort,
+// in numbers touched, is not spent; those that come later stay, beaten or not.
+func parts(p Problem, effort int) []*part {
 	owner := make([]int, len(p.Groups)+len(p.Machines))
 	for i := range owner {
 		owner[i] = i
@@ -72,13 +73,13 @@ func parts(p Problem) []*part {
 	}
 	out = slices.DeleteFunc(out, func(q *part) bool { return len(all[q]) == 0 }) // nobody can run them: nothing can be said
 	for _, q := range out {
-		q.prepare(all[q])
+		q.prepare(all[q], &effort)
 	}
 	return out
 }
 
 // prepare drops beaten machines and scales what is left.
-func (q *part) prepare(all []int) {
+func (q *part) prepare(all []int, effort *int) {
 	at := map[int]int{}
 	for i, g := range q.groups {
 		at[g] = i
@@ -99,7 +100,15 @@ func (q *part) prepare(all []int) {
 	// Dear and small ones last, so that whoever beats a machine stands before it.
 	slices.SortFunc(all, func(x, y int) int { return q.order(x, y) })
 	for _, m := range all {
-		by := slices.IndexFunc(q.machines, func(k int) bool { return q.beats(k, m, may) })
+		by := -1
+		if *effort > 0 {
+			by = slices.IndexFunc(q.machines, func(k int) bool { return q.beats(k, m, may) })
+			compared := by + 1
+			if by < 0 {
+				compared = len(q.machines)
+			}
+			*effort -= compared * (words + len(q.p.Resources))
+		}
 		if by >= 0 {
 			q.beaten[m] = q.machines[by]
 		} else {

@@ -2,6 +2,7 @@ package bound
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ const grain = 64 << 10
 // pools of the picture: it bounds plans, or the part of plans, that use neither existing nodes nor claims in flight. Kept are: which offerings
 // are on sale, what pools require, taints, node selectors and affinity, reach of volumes, daemons that run there for certain, and at most one
 // pod per machine where pods refuse their own kind per host. Left out, which lowers the bound: limits, weights, minValues, spread,
-// affinity to pods, host ports and attach limits. O(pods + kinds of pods × offerings).
+// affinity to pods, host ports and attach limits. O(pods + kinds of pods × offerings), the latter as far as usual care goes.
 func FromWorld(w model.World, pods []model.Pod) Problem {
 	list := make([]Demand, len(pods))
 	for i := range pods {
@@ -43,9 +44,25 @@ type Standing struct {
 
 // FromDemand is FromWorld of pods that were counted before, where machines that are there may be used,
 // too: by all pods, which can only lower the bound. of says which group each demand is in, -1 where
-// nothing holds its pods. O(demands + kinds of pods × offerings + standing).
+// nothing holds its pods. O(demands + kinds of pods × offerings + standing), the products as far as usual care goes.
 func FromDemand(w model.World, pods []Demand, standing []Standing) (p Problem, of []int32) {
-	b := &builder{w: w, columns: map[string]int{}, kinds: map[string]*kind{}, groups: map[string]int{}}
+	return usual().fromDemand(w, pods, standing)
+}
+
+// care is how much is looked at to set a problem up; what is beyond it is asked for less than it asks for, so that the bound stays a bound.
+type care struct {
+	// questions bounds how often it is asked whether a term of a kind of pods accepts an offering of a pool. Kinds beyond it may run anywhere.
+	questions int
+	// cells bounds groups of pods times machines. Beyond it needs are rounded down until there are few enough groups.
+	cells int
+}
+
+// usual is some seconds of a core at most, and far more than a cluster asks for.
+func usual() care { return care{questions: 50_000_000, cells: 50_000_000} }
+
+func (c care) fromDemand(w model.World, pods []Demand, standing []Standing) (p Problem, of []int32) {
+	b := &builder{w: w, care: c, columns: map[string]int{}, kinds: map[string]*kind{}, groups: map[string]int{}}
+	b.sites = b.count()
 	for _, r := range []string{model.ResourceCPU, model.ResourceMemory, model.ResourceEphemeral, model.ResourcePods} {
 		b.column(r)
 	}
@@ -60,9 +77,10 @@ func FromDemand(w model.World, pods []Demand, standing []Standing) (p Problem, o
 	}
 	b.offer()
 	b.keep(standing)
+	merged := b.coarsen()
 	kept := b.finish()
 	for i, g := range of {
-		of[i] = kept[g]
+		of[i] = kept[merged[g]]
 	}
 	return b.p, of
 }
@@ -75,6 +93,9 @@ type builder struct {
 	order   []*kind
 	groups  map[string]int
 	kindOf  []*kind // by group
+	care    care
+	sites   int // offerings of pools
+	asked   int // terms of the kinds so far
 }
 
 // kind is pods that may run on the same machines, sizes aside.
@@ -83,6 +104,21 @@ type kind struct {
 	terms []require.Set
 	reach [][]require.Set // by volume: where it can be reached
 	on    []int32
+	// anywhere is set of the kind that stands for all that are beyond what is looked at.
+	anywhere bool
+}
+
+// beyond is the key of that kind.
+const beyond = "\x04"
+
+// count counts the offerings of all pools.
+func (b *builder) count() (n int) {
+	for _, pool := range b.w.Pools {
+		for _, t := range b.w.Catalog(pool.Name, pool.Class).Types {
+			n += len(t.Offerings)
+		}
+	}
+	return n
 }
 
 func (b *builder) column(name string) {
@@ -113,13 +149,16 @@ func (b *builder) add(p model.Pod, count int64) int32 {
 	key := kindText(p)
 	k := b.kinds[key]
 	if k == nil {
-		k = &kind{pod: p, terms: sets(p.NodeSelector, p.Affinity)}
-		for _, v := range p.Volumes {
-			if v.Terms != nil {
-				k.reach = append(k.reach, sets(nil, v.Terms))
-			}
+		if k = b.kind(p); k.anywhere {
+			key = beyond
 		}
-		b.kinds[key], b.order = k, append(b.order, k)
+		if b.kinds[key] == nil {
+			b.kinds[key], b.order = k, append(b.order, k)
+		}
+		k = b.kinds[key]
+	}
+	if k.anywhere {
+		b.p.Loosened += count
 	}
 	need := b.vector(p.Requests, false)
 	most := int64(0)
@@ -141,6 +180,85 @@ func (b *builder) add(p model.Pod, count int64) int32 {
 	}
 	b.p.Groups[g].Count += count
 	return int32(g)
+}
+
+// kind is a new kind of pods, or the one that may run anywhere when there are too many terms already.
+func (b *builder) kind(p model.Pod) *kind {
+	asks := max(1, len(p.Affinity))
+	for _, v := range p.Volumes {
+		asks += len(v.Terms)
+	}
+	if (b.asked+asks)*b.sites > b.care.questions {
+		return &kind{anywhere: true}
+	}
+	b.asked += asks
+	k := &kind{pod: p, terms: sets(p.NodeSelector, p.Affinity)}
+	for _, v := range p.Volumes {
+		if v.Terms != nil {
+			k.reach = append(k.reach, sets(nil, v.Terms))
+		}
+	}
+	return k
+}
+
+// coarsen merges groups of a kind whose needs are about the same, to the least of them, until there are few enough. It says which group each is in then.
+func (b *builder) coarsen() (now []int32) {
+	now = make([]int32, len(b.p.Groups))
+	for g := range now {
+		now[g] = int32(g)
+	}
+	for digits := 8; digits >= 0 && len(b.p.Groups)*len(b.p.Machines) > b.care.cells; digits -= 2 {
+		b.merge(now, digits)
+	}
+	return now
+}
+
+// merge makes one of the groups of a kind that agree in so many leading binary digits of all needs, and of all of a kind where digits is 0.
+func (b *builder) merge(now []int32, digits int) {
+	at := map[string]int32{}
+	var groups []Group
+	var kinds []*kind
+	to := make([]int32, len(b.p.Groups))
+	number := map[*kind]int64{}
+	for i, k := range b.order {
+		number[k] = int64(i)
+	}
+	for g, x := range b.p.Groups {
+		key := []int64{number[b.kindOf[g]]}
+		if digits > 0 {
+			key = append(key, x.Most)
+			for _, v := range x.Need {
+				shift := max(0, bits.Len64(uint64(v))-digits)
+				key = append(key, v>>shift<<shift)
+			}
+		}
+		text := string(textOf(key))
+		i, known := at[text]
+		if !known {
+			i = int32(len(groups))
+			at[text], groups, kinds = i, append(groups, x), append(kinds, b.kindOf[g])
+			groups[i].Need = slices.Clone(x.Need)
+			to[g] = i
+			continue
+		}
+		to[g] = i
+		y := &groups[i]
+		if y.Most != x.Most {
+			y.Most = 0
+		}
+		for r, v := range x.Need {
+			y.Need[r] = min(y.Need[r], v)
+		}
+		y.Count += x.Count
+	}
+	for i, g := range now {
+		now[i] = to[g]
+	}
+	b.p.Groups, b.kindOf = groups, kinds
+	b.p.Loosened = 0
+	for _, x := range groups {
+		b.p.Loosened += x.Count
+	}
 }
 
 // lonely reports whether a pod refuses pods like itself on its host.
@@ -256,7 +374,10 @@ func textOf(v []int64) []byte {
 func (b *builder) suited(s *site) string {
 	out := make([]byte, len(b.order))
 	for i, k := range b.order {
-		out[i] = '0'
+		if out[i] = '0'; k.anywhere {
+			out[i] = '1'
+			continue
+		}
 		_, bad := model.Untolerated(s.pool.Taints, k.pod.Tolerations)
 		ok := !bad && slices.ContainsFunc(k.terms, func(t require.Set) bool { may, _ := s.meets(t); return may })
 		for _, v := range k.reach {

@@ -25,6 +25,8 @@ type Answer struct {
 	Plan place.Plan
 	// Bound says what the pods that the plan buys for cost at the very least; nil when it buys nothing.
 	Bound *bound.Certificate
+	// loosened is how many pods the bound asks less for than they ask for.
+	loosened int64
 	// Static is what pools with a fixed number of replicas do, in the order of their names.
 	Static []Static
 	// Refused is what is wrong with the plan that the input holds, if any: one that a controller refused.
@@ -137,7 +139,7 @@ func (a *Answer) bound() error {
 		return fmt.Errorf("the lower bound does not hold, which is a defect of ours: %w", err)
 	}
 	c.Value = proven
-	a.Bound = &c
+	a.Bound, a.loosened = &c, problem.Loosened
 	return nil
 }
 
