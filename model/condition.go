@@ -56,6 +56,20 @@ func IsFalse(list []Condition, typ string) bool {
 	return ok && c.Status == False
 }
 
+// RootLast compares the types of two conditions: Ready, the sum of the others, stands behind each other one; of two
+// others it says nothing, and is 0.
+func RootLast(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == Ready:
+		return 1
+	case b == Ready:
+		return -1
+	}
+	return 0
+}
+
 // Changed returns those of want that differ from what have says, ready to be written: Since is now where the status
 // changed and the old time where it did not. Nothing to write means an empty result.
 func Changed(have, want []Condition, now time.Time) []Condition {

@@ -141,6 +141,9 @@ func withRoot(generation int64, parts ...model.Condition) []model.Condition {
 	}
 	if len(bad) > 0 {
 		root.Reason, root.Message = "UnhealthyDependents", strings.Join(bad, ", ")
+		if root.Status != model.False {
+			root.Reason = "ReconcilingDependents" // nothing failed: somebody has not looked yet
+		}
 	}
 	out := append(slices.Clone(parts), root)
 	for i := range out {

@@ -134,3 +134,22 @@ func TestWhatIsBeingDeletedIsNotInUse(t *testing.T) {
 		t.Errorf("%d nodes with %d thousandths of a core, want the one that stays and the one that comes", nodes, sum.CPU)
 	}
 }
+
+// What one part lacks makes the whole false; what nobody has looked at yet makes it unknown, and says so in the word that
+// people's tools know.
+func TestReadyIsTheSumOfItsParts(t *testing.T) {
+	part := func(typ string, s model.Status) model.Condition { return model.Condition{Type: typ, Status: s} }
+	for want, list := range map[string][]model.Condition{
+		"True Ready ": {part("A", model.True), part("B", model.True)},
+		"Unknown ReconcilingDependents B=Unknown":      {part("A", model.True), part("B", model.Unknown)},
+		"False UnhealthyDependents A=Unknown, B=False": {part("A", model.Unknown), part("B", model.False)},
+		"False UnhealthyDependents A=False, B=Unknown": {part("A", model.False), part("B", model.Unknown)},
+	} {
+		all := ready.Class(model.Class{Generation: 3}, list)
+		root := all[len(all)-1]
+		got := string(root.Status) + " " + root.Reason + " " + root.Message
+		if got != want || root.Type != model.Ready || root.ObservedGeneration != 3 {
+			t.Errorf("%+v, want %s", root, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package apikube
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/yaml"
 
@@ -384,5 +386,24 @@ func TestClaimsSurviveTheRoundTrip(t *testing.T) {
 	}
 	if back := read[karpv1.NodeClaimSpec](t, string(text)); back.ExpireAfter.Duration != nil {
 		t.Errorf("never expiring became %v", back.ExpireAfter)
+	}
+}
+
+// Conditions are written in the order in which they became what they are, Ready last, whatever order they had.
+func TestConditionsAreWrittenInOrder(t *testing.T) {
+	at := func(s int64) metav1.Time { return metav1.Unix(1_800_000_000+s, 0) }
+	have := []metav1.Condition{{Type: "Ready", Status: "Unknown", LastTransitionTime: at(0)}, {Type: "Registered", Status: "Unknown", LastTransitionTime: at(0)},
+		{Type: "Launched", Status: "True", LastTransitionTime: at(5)}}
+	patch := []model.Condition{{Type: "Registered", Status: model.True, Since: at(9).Time}, {Type: "Ready", Status: model.True, Since: at(9).Time},
+		{Type: "Initialized", Status: model.Unknown, Since: at(1).Time}}
+	var got []string
+	for _, c := range setConditions(have, patch, 1, at(20).Time) {
+		got = append(got, c.Type)
+	}
+	if want := []string{"Initialized", "Launched", "Registered", "Ready"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if have[0].Type != "Ready" {
+		t.Error("the list that was there was changed in place")
 	}
 }

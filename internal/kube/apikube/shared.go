@@ -1,6 +1,7 @@
 package apikube
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -101,8 +102,9 @@ func condition(c metav1.Condition) model.Condition {
 	}
 }
 
-// setConditions merges the patch into the list, in place and in order; the transition time moves only when the status
-// does. now stands in for a missing time.
+// setConditions merges the patch into the list; the transition time moves only when the status does. now stands in for
+// a missing time. They stand in the order in which they became what they are, Ready last: people's tools show the
+// last one's reason for the state of the object.
 func setConditions(list []metav1.Condition, patch []model.Condition, generation int64, now time.Time) []metav1.Condition {
 	out := slices.Clone(list)
 	for _, p := range patch {
@@ -126,6 +128,10 @@ func setConditions(list []metav1.Condition, patch []model.Condition, generation 
 		}
 		out[i] = c
 	}
+	second := func(c metav1.Condition) time.Time { return c.LastTransitionTime.Truncate(time.Second) }
+	slices.SortStableFunc(out, func(a, b metav1.Condition) int {
+		return cmp.Or(model.RootLast(a.Type, b.Type), second(a).Compare(second(b)))
+	})
 	return out
 }
 

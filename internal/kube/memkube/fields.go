@@ -1,6 +1,7 @@
 package memkube
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -65,7 +66,8 @@ func finalizers(list []string, ours string, p ask) ([]string, error) {
 // ask is what a patch wants of the finalizers, and whether the object is being deleted.
 type ask struct{ add, drop, deleting bool }
 
-// conditions sets each condition; the transition time moves only when the status does.
+// conditions sets each condition; the transition time moves only when the status does. They stand in the order in
+// which they became what they are, Ready last.
 func conditions(list, patch []model.Condition, generation int64) []model.Condition {
 	out := slices.Clone(list)
 	for _, c := range patch {
@@ -86,6 +88,9 @@ func conditions(list, patch []model.Condition, generation int64) []model.Conditi
 		}
 		out[i] = c
 	}
+	slices.SortStableFunc(out, func(a, b model.Condition) int {
+		return cmp.Or(model.RootLast(a.Type, b.Type), a.Since.Compare(b.Since))
+	})
 	return out
 }
 

@@ -125,6 +125,28 @@ func conditionTimes(t *testing.T, w World) {
 	}
 }
 
+func conditionOrder(t *testing.T, w World) {
+	b := newBench(t, w)
+	c := b.claim(t, "c")
+	set := func(typ string, ago time.Duration) {
+		must(t, b.s.PatchClaim(t.Context(), "c", kube.ClaimPatch{Conditions: []model.Condition{
+			{Type: typ, Status: model.True, Reason: "Exam", Since: present().Add(-ago), ObservedGeneration: c.Generation},
+		}}))
+	}
+	set(model.Ready, time.Minute)
+	set(model.Registered, 2*time.Minute)
+	set(model.Launched, 3*time.Minute)
+	set(model.Consolidatable, time.Second)
+	got := see(t, b.p, c, func(c model.Claim) bool { return len(c.Conditions) == 4 })
+	var order []string
+	for _, x := range got.Conditions {
+		order = append(order, x.Type)
+	}
+	if want := []string{model.Launched, model.Registered, model.Consolidatable, model.Ready}; !slices.Equal(order, want) {
+		t.Errorf("conditions %v, want %v: in the order in which they came, and Ready last", order, want)
+	}
+}
+
 func dropCondition(t *testing.T, w World) {
 	b := newBench(t, w)
 	c := b.claim(t, "c")

@@ -68,6 +68,7 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		{"a claim without a class is refused", invalidClaim},
 		{"a patch changes only what it names", patchOnlyNamed},
 		{"a condition's time moves only with its status", conditionTimes},
+		{"conditions stand in the order in which they came, Ready last", conditionOrder},
 		{"a dropped condition is gone and the others stay", dropCondition},
 		{"an annotation of no value is gone and the others stay", dropAnnotation},
 		{"a patch for another object of that name finds nothing", patchWrongUID},
