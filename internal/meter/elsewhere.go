@@ -57,6 +57,17 @@ func Without() []Absent {
 			"of AWS; here sku_memory and sku_cpu"},
 		{"event ConsolidationApproved of Nodes, NodeClaims and NodePools",
 			"of the policy Balanced"},
+		{"reason RegistrationHookPending of Registered", "nothing has a say before a node may " +
+			"join"},
+		{"reason DRADriverPoolsNotPublished of Initialized", "pods that claim devices are not " +
+			"provisioned for"},
+		{"reason ClusterConfigDrift of Drifted", "of machines of an agent pool, which are not " +
+			"bought here"},
+		{"reason KubernetesUpgrade of ImagesReady", "one look sees the new version and its images"},
+		{"reason DiskEncryptionSetRBACMissing of ValidationSucceeded", "Azure says so of the " +
+			"first machine; karpenter doctor does before"},
+		{"reason CheckingClusterRequirementsFailed of LocalDNSReady", "nothing of the cluster is " +
+			"asked for it"},
 		{"conditions of Nodes other than Ready and those that say a node does not work or is " +
 			"taken " +
 			"away", "nothing is decided by them, and kube-state-metrics has them"},

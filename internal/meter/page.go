@@ -60,7 +60,8 @@ func events(b *strings.Builder) {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", e.Reason, e.Type, strings.Join(e.On, ", "+
 			""), when)
 	}
-	b.WriteString("\n## Conditions\n\n| on | condition | when it is True |\n|---|---|---|\n")
+	b.WriteString("\n## Conditions\n\nThey stand in the order in which they became what they " +
+		"are, Ready last.\n\n| on | condition | when it is True |\n|---|---|---|\n")
 	for _, c := range Conditions() {
 		says := c.Says
 		if c.Own {
