@@ -63,6 +63,8 @@ func TestNodesMoveAlthoughTheControllerDies(t *testing.T) {
 // kubectl gives through its plugin, and names a reason.
 func (l *lab) explained() {
 	l.t.Helper()
+	l.do("kubectl", "run", "huge", "--image="+pause, `--overrides={"spec":{"containers":[{"name":"huge","image":"`+pause+`","resources":{"requests":{"cpu":"200"}}}]}}`)
+	l.do("kubectl", "wait", "--for=condition=PodScheduled=false", "pod/huge", "--timeout", "1m")
 	dump := filepath.Join(l.t.TempDir(), "dump.yaml")
 	text := l.do("kubectl", "get", "nodes,pods,namespaces,daemonsets,nodepools,nodeclaims,aksnodeclasses,pdb,pv,pvc,storageclasses,csinodes,volumeattachments", "-A", "-o", "yaml")
 	if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
@@ -71,7 +73,7 @@ func (l *lab) explained() {
 	claim, plugins := l.claims()[0], l.plugins()
 	at := time.Now().UTC().Format(time.RFC3339)
 	for _, q := range [][]string{{"node", claim.Status.NodeName, "  stays "}, {"nodeclaim", claim.Name, "  stays "}, {"nodepool", "general-purpose", "  stay "},
-		{"aksnodeclass", claim.Spec.NodeClassRef.Name, " is ready"}} {
+		{"aksnodeclass", claim.Spec.NodeClassRef.Name, " is ready"}, {"pod", "default/huge", "  it is left over"}, {"pod", "default/" + l.pods("inflate")[0].Name, "  it runs on node "}} {
 		if names := strings.Fields(l.karpenter("__complete", "explain", q[0], "")); !slices.Contains(names, q[1]) {
 			l.t.Errorf("a shell is offered %v, and not %s %s", names, q[0], q[1])
 		}
@@ -89,6 +91,7 @@ func (l *lab) explained() {
 			l.t.Errorf("kubectl karpenter %s:\n%s\nkarpenter itself:\n%s", strings.Join(ask, " "), plugged, live)
 		}
 	}
+	l.do("kubectl", "delete", "pod", "huge")
 }
 
 // plugins links the program as kubectl looks for plugins, as the manual says, and returns what kubectl has to be told in its environment.
