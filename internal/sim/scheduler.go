@@ -10,7 +10,7 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// schedule plays kube-scheduler for one tick: it tries pods that wait, one after the other, binds those that some node takes to the node with most room,
+// schedule plays kube-scheduler for one tick: it tries pods that wait, one after the other, binds those that some node takes to the emptiest one,
 // and marks the others unschedulable. Like kube-scheduler it keeps the room of pods for which a node is nominated and counts them there, tries
 // that node first, and takes the nomination away from a pod that it tried in vain.
 func (s *Sim) schedule() {
@@ -116,18 +116,26 @@ func (c *cluster) forget(p *model.Pod) {
 	p.Nominated = ""
 }
 
-// pick returns the node for the pod: the nominated one if that takes it, else the one with most room; "" when none does.
+// pick returns the node for the pod: the nominated one if that takes it, else the emptiest; "" when none does.
 func (c *cluster) pick(p *model.Pod) string {
 	if p.Nominated != "" && c.nodes[p.Nominated] != nil && c.takes(p, p.Nominated) {
 		return p.Nominated
 	}
-	best := ""
+	best, most := "", 0.0
 	for _, n := range c.names {
-		if (best == "" || c.free[n].CPU > c.free[best].CPU) && c.takes(p, n) {
-			best = n
+		if score := c.left(p, n); (best == "" || score > most) && c.takes(p, n) {
+			best, most = n, score
 		}
 	}
 	return best
+}
+
+// left is what share of the node would be left with the pod on it, of cpu and of memory added up: NodeResourcesFit with LeastAllocated, kube-scheduler's default
+// (leastResourceScorer in k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources/least_allocated.go).
+func (c *cluster) left(p *model.Pod, node string) float64 {
+	share := func(free, asked, all int64) float64 { return float64(free-asked) / float64(max(all, 1)) }
+	free, all := c.free[node], c.nodes[node].Allocatable
+	return share(free.CPU, p.Requests.CPU, all.CPU) + share(free.Memory, p.Requests.Memory, all.Memory)
 }
 
 // takes reports whether the node takes the pod, with and without the pods that were told of it.
