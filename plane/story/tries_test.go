@@ -8,6 +8,7 @@ import (
 // whatPeopleTry does, with a deployment inflate of two pods that run, what needs containers or metrics in other clusters.
 func (l *lab) whatPeopleTry() {
 	l.t.Helper()
+	l.do("kubectl", "create", "cronjob", "tick", "--image=example.com/app", "--schedule", "* * * * *", "--", "sleep", "1")
 	l.do("kubectl", "create", "job", "hello", "--image=example.com/app", "--", "sleep", "2")
 	l.do("kubectl", "wait", "--for=condition=complete", "job/hello", "--timeout", "50s")
 	l.do("kubectl", "delete", "job", "hello")
@@ -29,4 +30,8 @@ func (l *lab) whatPeopleTry() {
 	l.do("kubectl", "autoscale", "deployment", "inflate", "--cpu=50%", "--min", "2", "--max", "4")
 	l.until("busy pods are joined by others", 2*time.Minute, func() bool { return l.running("inflate", 4) })
 	l.do("kubectl", "delete", "hpa", "inflate")
+	l.until("a Job of the CronJob has ended well", 3*time.Minute, func() bool {
+		return l.do("kubectl", "get", "cronjob", "tick", "-o", "jsonpath={.status.lastSuccessfulTime}") != ""
+	})
+	l.do("kubectl", "delete", "cronjob", "tick")
 }
