@@ -1,6 +1,8 @@
 package story
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -34,4 +36,41 @@ func (l *lab) whatPeopleTry() {
 		return l.do("kubectl", "get", "cronjob", "tick", "-o", "jsonpath={.status.lastSuccessfulTime}") != ""
 	})
 	l.do("kubectl", "delete", "cronjob", "tick")
+	l.differs()
+	l.drains()
+}
+
+// differs asks kubectl what a file would change: nothing when it was applied, for the controller changes no field that people wrote.
+func (l *lab) differs() {
+	l.t.Helper()
+	const applied = "../examples/general-purpose.yaml"
+	l.do("kubectl", "diff", "-f", applied)
+	text, err := os.ReadFile(filepath.Join("..", applied))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	changed := filepath.Join(l.t.TempDir(), "changed.yaml")
+	other := strings.Replace(string(text), "kind: NodePool\nmetadata:\n", "kind: NodePool\nmetadata:\n  labels: {team: other}\n", 1)
+	if err := os.WriteFile(changed, []byte(other), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	if out, err := l.try("kubectl", "diff", "-f", changed); err == nil || !strings.Contains(out, "team: other") {
+		l.t.Errorf("kubectl diff of another label says %q, %v", out, err)
+	}
+}
+
+// drains empties a node as people do before they work on it. Its pods run elsewhere.
+func (l *lab) drains() {
+	l.t.Helper()
+	pods := l.pods("inflate")
+	node := pods[0].Spec.NodeName
+	l.do("kubectl", "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=50s")
+	l.until("the pods of a drained node run elsewhere", 2*time.Minute, func() bool {
+		for _, p := range l.pods("inflate") {
+			if p.DeletionTimestamp == nil && p.Spec.NodeName == node {
+				return false
+			}
+		}
+		return l.running("inflate", len(pods))
+	})
 }
