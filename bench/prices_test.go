@@ -203,7 +203,12 @@ func holds(in pack.Input, out pack.Packing) bool {
 // checksum tells questions apart.
 func checksum(p bound.Problem) uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, p)
+	fmt.Fprint(h, struct {
+		Resources   []string
+		Groups      []bound.Group
+		Machines    []bound.Machine
+		Unplaceable int64
+	}{p.Resources, p.Groups, p.Machines, p.Unplaceable})
 	return h.Sum64()
 }
 
