@@ -41,6 +41,9 @@ type WhatIf struct {
 	asked []string
 	// parts is in how many machines at most a question buys what it has to, 0 = as many as are cheapest.
 	parts int
+	// anchors are pods of the last question that look for each other, where they are (see anchored); loose lets them leave their zone together.
+	anchors []anchor
+	loose   bool
 	// scatter is where pods would be if nobody told kube-scheduler where they were planned.
 	scatter *scatter
 	// late is what Late says.
@@ -253,9 +256,13 @@ func (p *WhatIf) TryWithin(most model.Price, nodes []string, worth func(Answer) 
 
 // Certain reports whether the last answer holds although kube-scheduler, which nobody tells where pods were planned, puts each on the
 // emptiest node that takes it, large pods first. Where it does not, machines that nobody planned would be bought for pods that find their
-// place taken. worst is what these cost at most where the small ones come first. It is asked before the answer stands (Try); buy are the
+// place taken. worst is what these cost at most where the small ones come first. Nor does it hold where pods that look for each other would all
+// change their zone. It is asked before the answer stands (Try); buy are the
 // answer's machines, with the options that are left. O(nodes + pods of the question), times a logarithm.
 func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price) {
+	if p.loose {
+		return false, 0
+	}
 	if !p.scatter.settled {
 		p.scatter.settle(p.on, p.coming())
 	}
@@ -344,18 +351,21 @@ func homelessSpread(classes []*assign.Class, placed map[model.PodKey]bool) (pod 
 
 // ask answers a question, and leaves everything as the answer has it until commit or rollback. Where a machine is bought for some pods, others
 // that have to be spread over machines go nowhere else before it has as many of them as the rest. Then all of these are asked about once more,
-// for machines that are bought.
+// for machines that are bought. Pods that look for each other stay in their zones (see anchored), unless there is no place for them.
 func (p *WhatIf) ask(nodes []string, buy bool, most model.Price) Answer {
-	a := p.attempt(nodes, buy, most, nil)
-	if a.AtLeast > 0 || len(a.Left) == 0 || len(p.d.Made) == 0 {
-		return a
+	for p.loose = false; ; p.loose = true {
+		a := p.attempt(nodes, buy, most, nil)
+		if a.AtLeast == 0 && len(a.Left) > 0 && len(p.d.Made) > 0 {
+			if anew := p.spreadOf(a.Left); len(anew) > 0 {
+				p.rollback()
+				a = p.attempt(nodes, buy, most, anew)
+			}
+		}
+		if p.loose || len(a.Left) == 0 || len(p.anchors) == 0 {
+			return a
+		}
+		p.rollback()
 	}
-	anew := p.spreadOf(a.Left)
-	if len(anew) == 0 {
-		return a
-	}
-	p.rollback()
-	return p.attempt(nodes, buy, most, anew)
 }
 
 // spreadOf names the classes of the pods that have to be spread over machines, as they were before the question.
@@ -386,6 +396,9 @@ func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*a
 	for _, g := range d.Classes {
 		g.Anew = anew[p.of[g]]
 	}
+	if !p.loose {
+		d.count(p.anchors, 1)
+	}
 	if low := p.homeless(most); low > most {
 		return Answer{AtLeast: low}
 	}
@@ -410,6 +423,9 @@ func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*a
 			enlarge(d, p.parts, d.Buying)
 		}
 		d.Buy()
+	}
+	if !p.loose {
+		d.count(p.anchors, -1) // a plan holds without them, too
 	}
 	d.Allowed = d.Work + d.in.limit() // for proving
 	d.Stuck = d.Prove()
@@ -566,11 +582,50 @@ func (p *WhatIf) lift(x *topology.Term) {
 	p.d.Journal.Lift(x, p.d.Gone[len(p.away):])
 }
 
+// anchored are the terms by which pods of a class look for each other in more than one machine, where a disruption budget lets them go a few at a
+// time only: whoever follows the first goes where the others still are, and not where all were planned to go. So they are counted
+// there although they leave. On the machine itself nobody can follow them.
+func anchored(w *model.World, st standing, doms []int32) (out []anchor) {
+	if !st.g.Near.Self || !heldBack(w, st.pods) {
+		return nil
+	}
+	for _, x := range st.g.Near.Terms {
+		if x.Key != topology.Host && doms[x.Key] >= 0 {
+			out = append(out, anchor{x, doms[x.Key], int32(len(st.pods))})
+		}
+	}
+	return out
+}
+
+// anchor is n picked pods in a domain.
+type anchor struct {
+	x      *topology.Term
+	dom, n int32
+}
+
+// count adds the pods to what is counted, as often as sign says.
+func (d *decision) count(list []anchor, sign int32) {
+	for _, a := range list {
+		d.Journal.Add(&a.x.Matched, a.dom, sign*a.n)
+	}
+}
+
+// heldBack reports whether a disruption budget keeps some of the pods when others leave.
+func heldBack(w *model.World, pods []*model.Pod) bool {
+	return slices.ContainsFunc(w.PDBs, func(b model.PDB) bool {
+		return int(b.Allowed) < len(b.Pods) && slices.ContainsFunc(pods, func(p *model.Pod) bool {
+			_, in := slices.BinarySearchFunc(b.Pods, p.Key(), answer.CompareKeys)
+			return in
+		})
+	})
+}
+
 // take closes the nodes and takes their pods off, as classes to be seated.
 func (p *WhatIf) take(nodes []string) []*assign.Class {
 	d := p.d
 	byGroup := map[*assign.Class]*assign.Class{}
 	p.of = map[*assign.Class]*assign.Class{}
+	p.anchors = nil
 	var out []*assign.Class
 	for _, name := range nodes {
 		p.shut(name)
@@ -585,6 +640,7 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 		for _, st := range p.on[name] {
 			if ok && st.g.Tied() {
 				d.Bind(&st.g.Class, topology.Site{Doms: d.Topo.Spots[spot].Doms, Spot: spot}, -len(st.pods))
+				p.anchors = append(p.anchors, anchored(&d.World, st, d.Topo.Spots[spot].Doms)...)
 			}
 			g := byGroup[st.g]
 			if g == nil {
