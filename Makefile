@@ -74,12 +74,13 @@ vuln: ## look for known vulnerabilities in what we are made of (needs the networ
 	$(BIN)/govulncheck ./... ./plane/... ./compat/... ./release/...
 
 # The packages that start goroutines or hold locks; a house test keeps the list whole.
-RACE := ./cloud/azure ./cloud/market ./cloud/memcloud ./internal/control ./internal/evidence ./internal/kube/memkube ./internal/meter ./internal/observe \
+RACE := ./cloud/azure ./cloud/market ./cloud/memcloud ./internal/control ./internal/evidence ./internal/kube/apikube ./internal/kube/guard ./internal/kube/memkube ./internal/meter ./internal/observe \
 	./internal/world ./lab/arm ./lab/kubelet ./model
 
 .PHONY: race
 race: ## the packages with goroutines under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race $(RACE)
+	CGO_ENABLED=1 go test -race ./internal/sim -run 'StoriesByChance|WhateverDies' -first 5000 -seeds 10
 
 # Fuzz targets are found, not listed: DIR:NAME. They draw by chance, so they are no part of make test: there each target reads its seeds and texts that
 # are mutated the same way on every run (internal/mutated). The short run leaves out packages that link Kubernetes or the SDK, which take minutes to compile

@@ -13,10 +13,10 @@ import (
 // notRaced are the packages with goroutines that "make race" leaves out, with the reason.
 func notRaced() map[string]string {
 	const kubernetes = "its tests build four to five hundred packages of Kubernetes' client anew; what it shares is guarded by one lock"
-	const slow = "its stories take minutes, and ten times as long under the detector; the loops that they play are raced in internal/control"
+	const slow = "its stories take minutes, and ten times as long under the detector: ten of them are played so"
 	return map[string]string{
-		"internal/kube/apikube": kubernetes, "internal/kube/storetest": "holds questions, and no tests of its own",
-		"internal/kube/guard": kubernetes, "internal/simulate": kubernetes, "internal/sim": slow, "cmd/karpenter": kubernetes,
+		"internal/kube/storetest": "holds questions, and no tests of its own",
+		"internal/simulate":       kubernetes, "internal/sim": slow, "cmd/karpenter": kubernetes,
 	}
 }
 
