@@ -84,6 +84,7 @@ func sameList[T any](a, b []T) bool {
 // Flat returns the world as somebody would write it down: with all pods in its list, and without an index. O(pods).
 func (w World) Flat() World {
 	if w.Pods == nil && w.Index != nil {
+		w.Pods = slices.Grow(w.Pods, w.Index.All().Len())
 		for p := range w.Index.All().All() {
 			w.Pods = append(w.Pods, *p)
 		}

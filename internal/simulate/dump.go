@@ -36,11 +36,9 @@ func (in *input) readYAML(f File) {
 		if in.crowd(len(list)) {
 			return
 		}
-		for block := range slices.Chunk(list, blockOf) {
-			if in.full() {
-				return
-			}
-			in.yamlChunks(block)
+		in.yamlChunks(list)
+		if in.full() {
+			return
 		}
 		if frame.file != "" {
 			in.frame(frame)
@@ -66,26 +64,53 @@ func (a *ahead) is(object []byte) bool {
 	return a != nil && len(a.of) == len(object) && len(object) > 0 && &a.of[0] == &object[0]
 }
 
-// read reads what is needed of an object in any case.
-func (a *ahead) read(r *apikube.Reader, object []byte) {
+// read reads what is needed of an object in any case. Of one that is plain the keys are in order, and
+// all letters are of ASCII.
+func (a *ahead) read(r *apikube.Reader, object []byte, plain bool) {
 	a.of = object
 	if a.deep = manifest.Shallow(object); a.deep != nil {
 		return
 	}
-	if a.headless = json.Unmarshal(object, &a.head); a.headless == nil && !isCustom(a.head.Kind) {
+	ok := false
+	if plain {
+		a.head, ok = firstHeader(object)
+	}
+	if !ok {
+		a.head = header{}
+		a.headless = json.Unmarshal(object, &a.head)
+	}
+	if a.headless == nil && !isCustom(a.head.Kind) {
 		a.typed = r.Decode(object, a.head.APIVersion, a.head.Kind)
 	}
 }
 
+// firstHeader reads the header of an object that begins with it, and nothing else of the object. ok is
+// false for any other. Its keys are in order and of ASCII: so no key behind metadata can mean the same
+// as one before, in capitals say.
+func firstHeader(object []byte) (h header, ok bool) {
+	rest := object
+	for _, part := range []struct {
+		before string
+		into   *string
+	}{{`{"apiVersion":"`, &h.APIVersion}, {`,"kind":"`, &h.Kind}} {
+		if rest, ok = bytes.CutPrefix(rest, []byte(part.before)); !ok {
+			return h, false
+		}
+		end := bytes.IndexAny(rest, `"\`)
+		if end < 0 || rest[end] != '"' {
+			return h, false
+		}
+		*part.into, rest = string(rest[:end]), rest[end+1:]
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte(`,"metadata":`)); !ok {
+		return h, false
+	}
+	return h, json.NewDecoder(bytes.NewReader(rest)).Decode(&h.Metadata) == nil
+}
+
 // yamlChunks takes the chunks one after the other, whatever their parsing takes.
 func (in *input) yamlChunks(list []chunk) {
-	texts := make([][]byte, len(list))
-	for i, c := range list { // here, where it is noticed when the file goes away
-		texts[i] = c.yaml()
-	}
-	read := in.sideBySide(len(list), func(i int, r *blocks.Reader, a *ahead) {
-		text := texts[i]
-		texts[i] = nil
+	inBlocks(in, list, chunk.yaml, func(text []byte, r *blocks.Reader, a *ahead) {
 		if a.many = manifest.Fits(text); a.many != nil {
 			return
 		}
@@ -94,11 +119,10 @@ func (in *input) yamlChunks(list []chunk) {
 			object, a.parsed = yaml.YAMLToJSONStrict(text)
 		}
 		if a.parsed == nil {
-			a.read(in.reader, object)
+			a.read(in.reader, object, plain)
 		}
-	})
-	for i, c := range list {
-		switch a := &read[i]; {
+	}, func(c chunk, a *ahead) {
+		switch {
 		case a.many != nil:
 			in.tooMuch(c, a.many)
 		case a.parsed != nil:
@@ -107,11 +131,48 @@ func (in *input) yamlChunks(list []chunk) {
 			c.ahead = a
 			in.object(c, a.of)
 		}
+	})
+}
+
+// inBlocks reads the parts of a list ahead, block by block, and takes them in their order: one block is
+// read side by side while the one before is taken. text is called by this goroutine alone, so that it is
+// noticed here when the file goes away. It ends early when the input is full.
+func inBlocks[T any](
+	in *input, list []T, text func(T) []byte, read func([]byte, *blocks.Reader, *ahead), take func(T, *ahead),
+) {
+	var before []T
+	done := func() []ahead { return nil }
+	for block := range slices.Chunk(list, blockOf) {
+		texts := make([][]byte, len(block))
+		for i, part := range block {
+			texts[i] = text(part)
+		}
+		were := done()
+		done = in.sideBySide(len(block), func(i int, r *blocks.Reader, a *ahead) {
+			read(texts[i], r, a)
+			texts[i] = nil
+		})
+		each(in, before, were, take)
+		before = block
+		if in.full() {
+			break
+		}
+	}
+	each(in, before, done(), take)
+}
+
+// each takes what was read ahead, until the input is full.
+func each[T any](in *input, list []T, read []ahead, take func(T, *ahead)) {
+	for i := range list {
+		if in.full() {
+			return
+		}
+		take(list[i], &read[i])
 	}
 }
 
-// sideBySide reads n objects ahead.
-func (in *input) sideBySide(n int, read func(i int, r *blocks.Reader, a *ahead)) []ahead {
+// sideBySide begins to read n objects ahead; done waits for that. Only one may be under way.
+func (in *input) sideBySide(n int, read func(i int, r *blocks.Reader, a *ahead)) (done func() []ahead) {
 	out := make([]ahead, n)
 	for len(in.blocks) < runtime.GOMAXPROCS(0) {
 		in.blocks = append(in.blocks, &blocks.Reader{})
@@ -125,8 +186,10 @@ func (in *input) sideBySide(n int, read func(i int, r *blocks.Reader, a *ahead))
 			}
 		})
 	}
-	wg.Wait()
-	return out
+	return func() []ahead {
+		wg.Wait()
+		return out
+	}
 }
 
 // frame checks what stands around the items of a list: it is YAML, and kubectl writes the kind last.
@@ -188,31 +251,19 @@ func (in *input) jsonParts(f File, lines *lineCounter, start int64, parts []json
 	if in.crowd(len(parts)) {
 		return
 	}
-	for block := range slices.Chunk(parts, blockOf) {
-		if in.full() {
-			return
-		}
-		texts := make([][]byte, len(block))
-		for i, part := range block { // here, where it is noticed when the file goes away
-			texts[i] = bytes.Clone(part.raw)
-		}
-		read := in.sideBySide(len(block), func(i int, _ *blocks.Reader, a *ahead) {
-			if a.many = manifest.Fits(texts[i]); a.many == nil {
-				a.read(in.reader, texts[i])
+	inBlocks(in, parts, func(p jsonPart) []byte { return bytes.Clone(p.raw) },
+		func(text []byte, _ *blocks.Reader, a *ahead) {
+			if a.many = manifest.Fits(text); a.many == nil {
+				a.read(in.reader, text, false)
 			}
-		})
-		for i, part := range block {
-			if in.full() {
+		}, func(p jsonPart, a *ahead) {
+			c := chunk{file: f.Name, line: lines.at(start + p.offset), text: p.raw, ahead: a}
+			if a.many != nil {
+				in.tooMuch(c, a.many)
 				return
 			}
-			c := chunk{file: f.Name, line: lines.at(start + part.offset), text: part.raw, ahead: &read[i]}
-			if read[i].many != nil {
-				in.tooMuch(c, read[i].many)
-				continue
-			}
-			in.object(c, texts[i])
-		}
-	}
+			in.object(c, a.of)
+		})
 }
 
 // lineCounter turns growing offsets into lines without counting twice.
@@ -272,7 +323,7 @@ func (in *input) object(c chunk, object []byte) {
 	in.objectsRead++
 	if !c.ahead.is(object) {
 		c.ahead = &ahead{}
-		c.ahead.read(in.reader, object)
+		c.ahead.read(in.reader, object, false)
 	}
 	if c.ahead.deep != nil {
 		in.tooMuch(c, c.ahead.deep)

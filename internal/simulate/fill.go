@@ -367,10 +367,12 @@ func (in *input) anywhere(w *model.World) {
 	if claims && volumes && in.kinds["StorageClass"] > 0 {
 		return
 	}
-	n := 0
-	w.Pods = slices.Clone(w.Pods)
+	n, owned := 0, false
 	for i, p := range w.Pods {
 		if len(p.VolumeClaims) > 0 && slices.Contains(p.Needs, model.WhyVolumes) {
+			if !owned {
+				w.Pods, owned = slices.Clone(w.Pods), true
+			}
 			w.Pods[i].Needs = slices.DeleteFunc(slices.Clone(p.Needs), func(y model.Why) bool { return y == model.WhyVolumes })
 			if p.Provisionable() {
 				n++

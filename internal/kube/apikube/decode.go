@@ -69,21 +69,24 @@ func (r *Reader) Check(object []byte) (Report, error) {
 	if t.err != nil {
 		return Report{}, t.err
 	}
-	return Report{t.unknown, refused(t.object)}, nil
+	return t.report, nil
 }
 
 // Typed is an object that was decoded, and not told yet; or why it could not be.
 type Typed struct {
-	kind    kind
-	object  client.Object
-	unknown []string
-	err     error
+	kind   kind
+	object client.Object
+	report Report
+	err    error
 }
 
 // Decode decodes one object, written as JSON, and tells nobody. The caller has read its apiVersion and kind. Unlike the rest of Reader it
 // is for concurrent use: it takes by far the most of the time.
 func (r *Reader) Decode(object []byte, apiVersion, kind string) (t Typed) {
-	t.kind, t.object, t.unknown, t.err = r.typed(object, schema.FromAPIVersionAndKind(apiVersion, kind))
+	t.kind, t.object, t.report.Unknown, t.err = r.typed(object, schema.FromAPIVersionAndKind(apiVersion, kind))
+	if t.err == nil {
+		t.report.Faults = refused(t.object)
+	}
 	return t
 }
 
@@ -105,14 +108,13 @@ func (r *Reader) Take(t Typed) (Report, error) {
 		return Report{}, t.err
 	}
 	k, o := t.kind, t.object
-	report := Report{t.unknown, refused(o)}
 	if p, ok := o.(*corev1.Pod); ok && p.UID == "" { // no API server has filled in what it fills in
 		p.Spec = *filled(&p.Spec)
 	}
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
 	r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
-	return report, nil
+	return t.report, nil
 }
 
 // Tell tells the sink of an object that is decoded already, as a watch delivers it. The error is ErrKind (wrapped) for kinds that no
