@@ -81,6 +81,7 @@ RACE := ./cloud/azure ./cloud/market ./cloud/memcloud ./internal/control ./inter
 race: ## the packages with goroutines under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race $(RACE)
 	CGO_ENABLED=1 go test -race ./internal/sim -run 'StoriesByChance|WhateverDies' -first 5000 -seeds 10
+	CGO_ENABLED=1 go test -race ./internal/simulate -run 'Block|HoweverItIsWritten|TooStrange'
 
 # Fuzz targets are found, not listed: DIR:NAME. They draw by chance, so they are no part of make test: there each target reads its seeds and texts that
 # are mutated the same way on every run (internal/mutated). The short run leaves out packages that link Kubernetes or the SDK, which take minutes to compile
