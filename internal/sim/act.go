@@ -90,11 +90,11 @@ func (p *player) at(t time.Time, do func()) {
 	})
 }
 
-// in has what an act began ended after a while, which counts as an act of that kind.
+// in has what an act began ended after a while, which counts as an act of that kind: the judge, who may look at that very moment, knows of it before.
 func (p *player) in(d time.Duration, a Act, do func()) {
 	p.at(time.Now().Add(d), func() {
-		do()
 		p.s.judge.acted(a)
+		do()
 	})
 }
 
