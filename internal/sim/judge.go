@@ -47,7 +47,16 @@ type judge struct {
 	waits    map[model.PodKey]time.Time
 	ailing   map[string]time.Time // nodes that do not work, since when nothing else keeps them from being replaced
 	failing  map[string]bool      // nodes that did not work once, or whose machine was announced to go: their pods may be deleted by force
+	together departure
 	stats    stats
+}
+
+// departure is nodes that leave by our own choice at one moment, and the cluster just before: who leaves together is judged together, whoever of them is
+// written first.
+type departure struct {
+	at    time.Time
+	o     model.World
+	nodes []model.Node
 }
 
 // stats is what happened, for reports.
@@ -118,6 +127,7 @@ func (j *judge) blind() bool {
 func (j *judge) look(o model.World) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.departed()
 	j.limits(o)
 	j.budgets(o)
 	j.halfway(o)
@@ -263,6 +273,7 @@ func (j *judge) deletes(name string) {
 	if ok && j.keeping(o, c, n) {
 		j.fewer(o, c)
 	}
+	j.departed()
 	if !ok || !j.chosen(o, c, n) {
 		return
 	}
@@ -285,8 +296,24 @@ func (j *judge) deletes(name string) {
 		return
 	}
 	j.unasked(o, c, n)
-	if time.Since(j.upset) > settled {
-		j.homes(o, n)
+	if time.Since(j.upset) <= settled {
+		return
+	}
+	if len(j.together.nodes) == 0 {
+		j.together = departure{at: time.Now(), o: o}
+	}
+	j.together.nodes = append(j.together.nodes, n)
+}
+
+// departed looks at those that left together, once that moment has passed. mu is held.
+func (j *judge) departed() {
+	d := j.together
+	if len(d.nodes) == 0 || !d.at.Before(time.Now()) {
+		return
+	}
+	j.together = departure{}
+	for _, n := range d.nodes {
+		j.homes(d.o, n)
 	}
 }
 

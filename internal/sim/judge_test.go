@@ -107,6 +107,61 @@ func TestTheJudgeSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Of two nodes that leave together, one is written first. Its pods are spread over hosts, and the other is an empty host as long as it is there: together
+// they may leave, whichever is first, and one a second before the other may not.
+func TestWhoLeavesTogetherIsJudgedTogether(t *testing.T) {
+	const setup = "0s pool a after=0s\n0s app web 2 cpu=400 mem=512 with=nobody\n0s app large 1 cpu=1700 mem=512"
+	for name, x := range map[string]struct {
+		emptyFirst bool
+		between    time.Duration
+		broken     bool
+	}{"the empty one first": {emptyFirst: true}, "the empty one last": {}, "one after the other": {between: time.Second, broken: true}} {
+		t.Run(name, func(t *testing.T) {
+			st, err := ReadStory(setup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runWith(t, Config{Tick: time.Second}, func(x *Sim) { x.judge = newJudge(x) }, func(s *Sim) {
+				s.Store.Put(class(), daemon())
+				p := &player{s: s, began: time.Now()}
+				p.play(st)
+				s.Until("all run", 5*time.Minute, func() bool { return s.runs("web", 2)() && s.runs("large", 1)() })
+				s.rest()
+				s.Stop()
+				empty := s.Pods("large")[0].Node
+				s.Scale("large", 0, oneCore())
+				s.Store.EditNode(empty, func(n *model.Node) { n.Cordoned = true }) // it takes nobody
+				for _, p := range s.Pods("web") {
+					s.Store.EditPod(p.Key(), func(p *model.Pod) {
+						p.PodAntiAffinity = nil
+						p.Spread = []model.Spread{{Key: model.LabelHostname, MaxSkew: 1, Hard: true,
+							Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{"web"}}}}}}
+					})
+				}
+				s.Pass(time.Minute)
+				w := &wire{Store: s.Store, sim: s, life: t.Context()}
+				order := s.Store.Objects().Claims
+				i := slices.IndexFunc(order, func(c model.Claim) bool { return c.NodeName == empty })
+				order = []model.Claim{order[i], order[(i+1)%len(order)]}
+				if !x.emptyFirst {
+					slices.Reverse(order)
+				}
+				for _, c := range order {
+					if err := w.DeleteClaim(t.Context(), c.Name); err != nil {
+						t.Error(err)
+					}
+					s.Pass(x.between)
+				}
+				s.Pass(time.Minute)
+			})
+			homes := slices.ContainsFunc(got, func(n string) bool { return kindOf(n) == "homes" })
+			if homes != x.broken {
+				t.Errorf("noted: %q", got)
+			}
+		})
+	}
+}
+
 // Whoever writes something just before the end of the time that nothing may be written in is not at rest.
 func TestRestIsAskedForToTheEnd(t *testing.T) {
 	runWith(t, Config{Tick: time.Second}, func(x *Sim) { x.judge = newJudge(x) }, func(s *Sim) {
