@@ -478,7 +478,7 @@ func (j *judge) evicts(r kube.Removal) {
 func (j *judge) others(o model.World) bool {
 	return slices.ContainsFunc(o.Pods, func(q model.Pod) bool {
 		x := j.lines[q.Key()]
-		return q.Node == "" && !q.Deleting() && (x == nil || x.lost.IsZero())
+		return q.Node == "" && !q.Deleting() && (x == nil || x.lost.IsZero() || !q.Requests.FitsIn(x.asked))
 	})
 }
 
@@ -531,8 +531,10 @@ func (j *judge) homeless(o model.World) {
 		if p.Node != "" && p.Created.Before(l.lost.Add(-time.Second)) {
 			continue // its own eviction did not go through, or not yet
 		}
-		if !p.Requests.FitsIn(l.asked) { // its deployment was changed: nobody promised so much room
-			l.lost = time.Time{}
+		if !p.Requests.FitsIn(l.asked) && (p.Node == "" || !j.takesOver(l, &p)) { // its deployment was changed: nobody promised so much room
+			if p.Node != "" {
+				l.lost = time.Time{}
+			}
 			continue
 		}
 		if p.Node != "" {
@@ -560,6 +562,19 @@ func (j *judge) homeless(o model.World) {
 			delete(j.leaving, name)
 		}
 	}
+}
+
+// takesOver reports whether the pod, which asks for more than who it follows, runs in the room of another that was evicted of its deployment. Which of them
+// follows whom nobody can say: who follows that one is promised the smaller room now. mu is held.
+func (j *judge) takesOver(l *lineage, p *model.Pod) bool {
+	for _, key := range slices.SortedFunc(maps.Keys(j.lines), func(a, b model.PodKey) int { return strings.Compare(a.Name, b.Name) }) {
+		x := j.lines[key]
+		if x != l && x.app == l.app && !x.lost.IsZero() && p.Requests.FitsIn(x.asked) {
+			x.asked, l.asked = l.asked, x.asked
+			return true
+		}
+	}
+	return false
 }
 
 // locked reports whether the pod may wait because of a second budget over it and those like it: the API server then evicts none of them, so that a node
