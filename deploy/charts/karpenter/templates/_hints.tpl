@@ -59,3 +59,22 @@
 {{- end }}
 {{- end }}
 {{- end -}}
+
+{{/* Kinds of the Prometheus operator that are asked for in a cluster that does not serve them: nothing is installed, and it is said what to do, for Helm
+alone would name the kinds and not the values. Where nobody can ask a cluster, as under helm template, lookup finds no namespace and all is rendered. */}}
+{{- define "karpenter.operator" -}}
+{{- $values := list -}}
+{{- $kinds := list -}}
+{{- range $value, $kind := dict "prometheusRule" "PrometheusRule" "serviceMonitor" "ServiceMonitor" }}
+{{- $served := $.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" $kind) }}
+{{- if and (index $.Values $value "enabled") (not $served) }}
+{{- $values = append $values (printf "%s.enabled=false" $value) }}
+{{- $kinds = append $kinds $kind }}
+{{- end }}
+{{- end -}}
+{{- if $kinds -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" -}}
+{{- fail (printf "this cluster does not serve %s (monitoring.coreos.com/v1), which the Prometheus operator brings: install its CRDs first, or set %s" (join " and " $kinds) (join " and " $values)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
