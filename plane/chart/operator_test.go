@@ -43,7 +43,7 @@ func definitions(t *testing.T) []*unstructured.Unstructured {
 	if jsonErr := json.Unmarshal(out, &got); err != nil || jsonErr != nil || got.Sum != operatorSum {
 		t.Fatalf("go mod download %s: %v, %v, %s, checksum %q, want %q", operator, err, jsonErr, got.Error, got.Sum, operatorSum)
 	}
-	var list []*unstructured.Unstructured
+	var crds []*unstructured.Unstructured
 	for _, kind := range []string{"prometheusrules", "servicemonitors"} {
 		file := filepath.Join(got.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
 		raw, err := os.ReadFile(file)
@@ -54,9 +54,9 @@ func definitions(t *testing.T) []*unstructured.Unstructured {
 		if err := yaml.Unmarshal(raw, &o); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, &unstructured.Unstructured{Object: o})
+		crds = append(crds, &unstructured.Unstructured{Object: o})
 	}
-	return list
+	return crds
 }
 
 // serve creates definitions and waits until their kinds can be asked for.
@@ -67,11 +67,9 @@ func serve(t *testing.T, c client.Client, crds []*unstructured.Unstructured) {
 			t.Fatal(err)
 		}
 		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-		var list unstructured.UnstructuredList
-		list.SetAPIVersion("monitoring.coreos.com/v1")
-		list.SetKind(kind + "List")
+		all := list("monitoring.coreos.com/v1", kind)
 		err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-			return c.List(ctx, &list) == nil, nil
+			return c.List(ctx, all) == nil, nil
 		})
 		if err != nil {
 			t.Fatalf("%s is not served: %v", kind, err)
@@ -95,9 +93,8 @@ func monitors(t *testing.T, values string) []*unstructured.Unstructured {
 	return out
 }
 
-// Without the operator's definitions nothing is installed, and it is said what to do; with them each way to write our objects
-// is strictly what they say, and the chart is installed.
-func TestThePrometheusOperatorTakesWhatItIsAsked(t *testing.T) {
+// Both need an API server, and share one. What Helm makes is gone before the operator's definitions come.
+func TestOnAnAPIServer(t *testing.T) {
 	p := planetest.Start(t)
 	cfg, err := p.RESTConfig()
 	if err != nil {
@@ -107,8 +104,15 @@ func TestThePrometheusOperatorTakesWhatItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("helm, as people type it", func(t *testing.T) { helmWorks(t, c, p.Kubeconfig()) })
+	t.Run("the Prometheus operator takes what it is asked", func(t *testing.T) { operatorTakes(t, c, p) })
+}
+
+// operatorTakes: without the operator's definitions nothing is installed, and it is said what to do; with them each way to
+// write our objects is strictly what they say, and the chart is installed.
+func operatorTakes(t *testing.T, c client.Client, p *plane.Plane) {
 	on := first + "serviceMonitor: {enabled: true}\nprometheusRule: {enabled: true, additionalLabels: {release: prometheus}}\n"
-	err = install(t, p, on)
+	err := install(t, p, on)
 	if want := "this cluster does not serve PrometheusRule and ServiceMonitor (monitoring.coreos.com/v1), which the Prometheus operator " +
 		"brings: install its CRDs first, or set prometheusRule.enabled=false and serviceMonitor.enabled=false"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("in a cluster without the operator's definitions: %v\nwant %s", err, want)

@@ -61,7 +61,8 @@
 {{- end -}}
 
 {{/* Kinds of the Prometheus operator that are asked for in a cluster that does not serve them: nothing is installed, and it is said what to do, for Helm
-alone would name the kinds and not the values. Where nobody can ask a cluster, as under helm template, lookup finds no namespace and all is rendered. */}}
+alone would name the kinds and not the values. Where no cluster was asked what it serves, no kind of it is known; where one was asked by somebody who
+renders for it (Argo CD), lookup finds no namespace. All is rendered then. */}}
 {{- define "karpenter.operator" -}}
 {{- $values := list -}}
 {{- $kinds := list -}}
@@ -72,7 +73,7 @@ alone would name the kinds and not the values. Where nobody can ask a cluster, a
 {{- $kinds = append $kinds $kind }}
 {{- end }}
 {{- end -}}
-{{- if $kinds -}}
+{{- if and $kinds ($.Capabilities.APIVersions.Has "v1/Namespace") -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" -}}
 {{- fail (printf "this cluster does not serve %s (monitoring.coreos.com/v1), which the Prometheus operator brings: install its CRDs first, or set %s" (join " and " $kinds) (join " and " $values)) -}}
 {{- end -}}
