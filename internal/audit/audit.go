@@ -96,13 +96,19 @@ func (a *audit) bad(r Rule, format string, args ...any) {
 
 // places checks that every pod of the plan exists, waits, and is mentioned once.
 func (a *audit) places(p place.Plan) {
-	seen := map[model.PodKey]bool{}
+	n := len(p.Existing) + len(p.Unscheduled)
+	for _, b := range p.NewClaims {
+		n += len(b.Pods)
+	}
+	a.named, a.placed = make(map[model.PodKey]*model.Pod, n), make(map[*model.Pod]bool, n)
 	once := func(k model.PodKey, placed bool) {
-		if seen[k] {
+		pod, twice := a.named[k]
+		if twice {
 			a.bad(OnePlace, "pod %s is mentioned twice", k)
+		} else {
+			pod = a.w.Index.Pod(k)
+			a.named[k] = pod
 		}
-		seen[k] = true
-		pod := a.w.Index.Pod(k)
 		switch {
 		case pod == nil:
 			a.bad(KnownPod, "pod %s does not exist", k)
@@ -149,10 +155,10 @@ func (a *audit) purchase(name string, b place.NewClaim) {
 	if class, ok := find(a.w.Classes, func(c model.Class) bool { return c.Ref == b.Class }); !ok || !class.Ready() {
 		a.bad(OpenPool, "%s: its class is not ready", name)
 	}
-	m := &machine{name: name}
+	m := &machine{name: name, planned: make([]*model.Pod, 0, len(b.Pods)), faces: make([]*face, 0, len(b.Options))}
 	var pods model.Resources
 	for _, k := range b.Pods {
-		pod := a.w.Index.Pod(k)
+		pod := a.named[k]
 		if pod == nil {
 			continue
 		}

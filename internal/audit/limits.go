@@ -122,7 +122,7 @@ func (a *audit) weights(p place.Plan) {
 			continue
 		}
 		for _, heavy := range a.w.Pools {
-			if heavy.Weight > pool.Weight && a.plainPool(heavy) && !slices.ContainsFunc(b.Pods, func(k model.PodKey) bool { return !a.couldBuy(heavy, a.w.Index.Pod(k)) }) {
+			if heavy.Weight > pool.Weight && a.plainPool(heavy) && !slices.ContainsFunc(b.Pods, func(k model.PodKey) bool { return !a.couldBuy(heavy, a.named[k]) }) {
 				a.bad(Weights, "purchase %d for pool %s: pool %s is heavier and sells machines for each of its pods", i, b.Pool, heavy.Name)
 			}
 		}

@@ -18,8 +18,9 @@ type audit struct {
 	own      map[model.ClassRef]map[string]bool // labels that machines of the class bring
 	faces    map[shop]map[model.OfferingKey]*face
 	kindOf   map[*model.Pod]string
-	placed   map[*model.Pod]bool // pods that the plan gives a place
-	moves    map[*model.Pod]bool // pods that will not be where they run now, placed or not
+	named    map[model.PodKey]*model.Pod // pods that the plan speaks of; nil where there is none
+	placed   map[*model.Pod]bool         // those of them that it gives a place
+	moves    map[*model.Pod]bool         // pods that will not be where they run now, placed or not
 	sells    map[alone]bool
 	machines []*machine
 	order    []model.PodKey // in which the plan says that pods can be bound
@@ -69,7 +70,7 @@ func newAudit(w model.World) *audit {
 	w = w.Indexed()
 	w.Daemons = joining(w.Daemons)
 	return &audit{w: w, leaving: departing(&w), offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
-		faces: map[shop]map[model.OfferingKey]*face{}, kindOf: map[*model.Pod]string{}, placed: map[*model.Pod]bool{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
+		faces: map[shop]map[model.OfferingKey]*face{}, kindOf: map[*model.Pod]string{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
 }
 
 // departing lists the nodes on their way out: they, or their claims, are being deleted.

@@ -19,7 +19,7 @@ func (a *audit) nominations(p place.Plan) {
 			a.bad(Target, "pod %s: want a node or a claim, have %q and %q", n.Pod, n.Node, n.Claim)
 			continue
 		}
-		pod := a.w.Index.Pod(n.Pod)
+		pod := a.named[n.Pod]
 		if pod == nil {
 			continue
 		}

@@ -39,21 +39,24 @@ func (t *tallies) loses(queue []*unit) bool {
 
 // asSaid lists the units, each as often as it has pods, in the order that the plan says, and then those of which it says nothing.
 func (t *tallies) asSaid() (out []*unit) {
-	of, waits := map[model.PodKey]*unit{}, map[*unit]int{}
+	of := make(map[*model.Pod]*unit, len(t.a.placed))
 	for _, u := range t.units {
 		for _, p := range u.pods {
-			of[p.Key()] = u
+			of[p] = u
 		}
-		waits[u] = len(u.pods)
+		u.waits = len(u.pods)
 	}
+	out = make([]*unit, 0, len(t.a.placed))
 	for _, k := range t.a.order {
-		if u := of[k]; waits[u] > 0 {
+		if u := of[t.a.named[k]]; u != nil && u.waits > 0 {
 			out = append(out, u)
-			waits[u]--
+			u.waits--
 		}
 	}
 	for _, u := range t.units {
-		out = append(out, slices.Repeat([]*unit{u}, waits[u])...)
+		for range u.waits {
+			out = append(out, u)
+		}
 	}
 	return out
 }

@@ -9,9 +9,10 @@ import (
 // play is one way that machines may turn out, and pods being bound to them one by one.
 type play struct {
 	t      *tallies
-	faces  []*face // by machine; nil when the machine is gone
-	worlds map[string]*domains
-	states []*state // by tally
+	faces  []*face             // by machine; nil when the machine is gone
+	gone   bool                // leaving machines are
+	worlds map[string]*domains // those that hang on what is picked
+	states []*state            // by tally
 }
 
 // parked is why a pod has to wait: a tally, and a domain of it.
@@ -71,7 +72,7 @@ func (t *tallies) play(pick []int, gone bool) []Finding {
 }
 
 func (t *tallies) begin(pick []int, gone bool) *play {
-	p := &play{t: t, worlds: map[string]*domains{}}
+	p := &play{t: t, gone: gone, worlds: map[string]*domains{}}
 	for i, m := range t.a.machines {
 		if gone && m.leaving {
 			p.faces = append(p.faces, nil)
@@ -136,12 +137,23 @@ func (p *play) domains(x *tally, key string) *domains {
 	if x.rule == Spread {
 		text += " " + x.nodes
 	}
-	if d := p.worlds[text]; d != nil {
-		return d
+	known := p.worlds
+	if !p.gone && p.t.settled(x, key) {
+		known = p.t.worlds
 	}
+	if known[text] == nil {
+		known[text] = p.sorted(x, key)
+	}
+	return known[text]
+}
+
+func (p *play) sorted(x *tally, key string) *domains {
 	d := &domains{at: make([]int, len(p.faces)), in: make([]bool, len(p.faces))}
-	p.worlds[text] = d
-	index, alive := map[string]int{}, map[int]bool{}
+	index := map[string]int{}
+	if canonical(key) == model.LabelHostname {
+		index = make(map[string]int, len(p.faces)) // one for each machine
+	}
+	var alive []bool
 	for i, f := range p.faces {
 		d.at[i] = -1
 		if f == nil {
@@ -152,11 +164,13 @@ func (p *play) domains(x *tally, key string) *domains {
 		if !ok {
 			continue
 		}
-		if _, seen := index[v]; !seen {
-			index[v] = len(d.names)
-			d.names = append(d.names, v)
+		at, seen := index[v]
+		if !seen {
+			at = len(d.names)
+			index[v] = at
+			d.names, alive = append(d.names, v), append(alive, false)
 		}
-		d.at[i] = index[v]
+		d.at[i] = at
 		d.in[i] = x.rule != Spread || p.eligible(x, f, m)
 		if d.in[i] && !alive[d.at[i]] {
 			alive[d.at[i]] = true
@@ -238,11 +252,7 @@ func (p *play) blocked(u *unit) (parked, bool) {
 		if d < 0 {
 			return parked{x, d}, true
 		}
-		self := 0
-		if selects(limit.Selector, u.kin.pod.Labels) {
-			self = 1
-		}
-		if s.count[0][d]+self-s.floor(limit) > int(limit.MaxSkew) {
+		if s.count[0][d]+u.kin.self[i]-s.floor(limit) > int(limit.MaxSkew) {
 			return parked{x, d}, true
 		}
 	}

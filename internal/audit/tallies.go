@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,6 +25,8 @@ type tallies struct {
 	units      []*unit
 	said       []*unit                // the units, each as often as it has pods, in the plan's order
 	crew       map[*model.Daemon]*kin // daemons, with who counts them and whom they refuse
+	same       map[string]bool        // labels, and whether no machine's value hangs on what is picked
+	worlds     map[string]*domains    // those that are alike whatever is picked
 	// Scratch of kinText, which is asked of every pod of the plan.
 	text   []byte
 	labels []string
@@ -56,6 +59,7 @@ type kin struct {
 	pod     *model.Pod
 	spreads []*tally // its own hard constraints
 	limits  []model.Spread
+	self    []int  // by constraint: 1 when it counts the pod itself, else 0
 	looks   *tally // its required pod affinity
 	shuns   []*tally
 	counted []*tally // whoever counts it
@@ -66,11 +70,12 @@ type unit struct {
 	kin     *kin
 	machine int
 	pods    []*model.Pod
+	waits   int // how many of them are not in the plan's order yet; see asSaid
 }
 
 func newTallies(a *audit) *tallies {
 	t := &tallies{a: a, byText: map[string]*tally{}, byLabel: map[[2]string][]*tally{}, namespaces: map[string]map[string]string{},
-		keys: map[string]bool{}, at: map[string]int{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}}
+		keys: map[string]bool{}, at: map[string]int{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}, same: map[string]bool{}, worlds: map[string]*domains{}}
 	for _, n := range a.w.Namespaces {
 		t.namespaces[n.Name] = n.Labels
 	}
@@ -78,16 +83,17 @@ func newTallies(a *audit) *tallies {
 		if m.node != "" {
 			t.at[m.node] = i
 		}
-		units := map[*kin]*unit{}
+		own := len(t.units) // where the machine's units begin: few
 		for _, p := range m.planned {
 			k := t.kinOf(p)
-			u := units[k]
-			if u == nil {
-				u = &unit{kin: k, machine: i}
-				units[k] = u
-				t.units = append(t.units, u)
+			at := own
+			for at < len(t.units) && t.units[at].kin != k {
+				at++
 			}
-			u.pods = append(u.pods, p)
+			if at == len(t.units) {
+				t.units = append(t.units, &unit{kin: k, machine: i})
+			}
+			t.units[at].pods = append(t.units[at].pods, p)
 		}
 	}
 	t.refusing()
@@ -190,7 +196,11 @@ func (t *tallies) kinOf(p *model.Pod) *kin {
 		nodes := t.nodesText(p, s) + fmt.Sprint(all)
 		x := t.tally(Spread, []model.PodTerm{term}, termText(term)+nodes)
 		x.spread, x.owner, x.all, x.nodes = s, p, all, nodes
-		k.spreads, k.limits = append(k.spreads, x), append(k.limits, s)
+		self := 0
+		if selects(s.Selector, p.Labels) {
+			self = 1
+		}
+		k.spreads, k.limits, k.self = append(k.spreads, x), append(k.limits, s), append(k.self, self)
 	}
 	if len(p.PodAffinity) > 0 {
 		texts := ""
@@ -229,7 +239,10 @@ func (t *tallies) nodesText(p *model.Pod, s model.Spread) string {
 // kinText appends what tells planned pods apart here.
 func (t *tallies) kinText(b []byte, p *model.Pod) []byte {
 	b = append(b, p.Namespace...)
-	t.labels = slices.AppendSeq(t.labels[:0], maps.Keys(p.Labels))
+	t.labels = t.labels[:0]
+	for k := range p.Labels {
+		t.labels = append(t.labels, k)
+	}
 	slices.Sort(t.labels)
 	for _, k := range t.labels {
 		b = append(b, 0)
@@ -237,7 +250,8 @@ func (t *tallies) kinText(b []byte, p *model.Pod) []byte {
 	}
 	for _, s := range p.Spread {
 		if s.Hard {
-			b = fmt.Appendf(b, "\x01%d %d ", s.MaxSkew, s.MinDomains)
+			b = append(strconv.AppendInt(append(b, 1), int64(s.MaxSkew), 10), ' ')
+			b = append(strconv.AppendInt(b, int64(s.MinDomains), 10), ' ')
 			b = appendTerm(b, model.PodTerm{Key: s.Key, Selector: s.Selector})
 			b = append(b, t.nodesText(p, s)...)
 		}
@@ -314,4 +328,36 @@ func selects(s *model.Selector, labels map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// settled reports whether the domains of a tally's label are the same whatever is picked. For spread, so must be the other
+// labels that a machine needs to count, and the pod must look at no more labels.
+func (t *tallies) settled(x *tally, key string) bool {
+	if !t.sure(key) || x.rule != Spread {
+		return t.sure(key)
+	}
+	looks := x.spread.HonorAffinity && (len(x.owner.NodeSelector) > 0 || x.owner.Affinity != nil)
+	return !looks && !slices.ContainsFunc(x.all, func(k string) bool { return !t.sure(k) })
+}
+
+// sure reports whether every machine has the same value of the label, or none, as each of its faces.
+func (t *tallies) sure(key string) bool {
+	sure, known := t.same[key]
+	if !known {
+		sure = !slices.ContainsFunc(t.a.machines, func(m *machine) bool { return m.open(key) })
+		t.same[key] = sure
+	}
+	return sure
+}
+
+// open reports whether the value of a label hangs on which face the machine shows.
+func (m *machine) open(key string) bool {
+	if len(m.faces) < 2 {
+		return false
+	}
+	v, has := m.faces[0].domain(key, m)
+	return slices.ContainsFunc(m.faces[1:], func(f *face) bool {
+		w, too := f.domain(key, m)
+		return w != v || too != has
+	})
 }
