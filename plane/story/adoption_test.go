@@ -36,10 +36,14 @@ func TestAdoption(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := l.valuesOfToday(h)
+	screen := l.viewed()
 	l.apply("general-purpose.yaml")
+	l.patchPool(`[{"op":"add","path":"/spec/template/metadata/labels/` + strings.ReplaceAll(priceLabel, "/", "~1") + `","value":"0.25"}]`)
 	l.apply("inflate.yaml")
 	l.scale("inflate", 5)
 	l.until("pods run on nodes", 3*time.Minute, func() bool { return l.running("inflate", 5) && l.settled() })
+	screen.shows(len(l.claims()))
+	screen.drawnBefore()
 	l.makeToday(h, today)
 	before := l.standing()
 	if len(before) < 4 {
@@ -61,6 +65,7 @@ func TestAdoption(t *testing.T) {
 	l.until("ours leads and provisions", 3*time.Minute, func() bool { return l.leads() && l.running("inflate", 6) })
 	l.nothingIsReplaced(before)
 	l.ownedByOurs(true)
+	screen.shows(len(l.claims()))
 
 	if err := h.Rollback(assemble.Release, 1); err != nil {
 		t.Fatal(err)
@@ -78,6 +83,7 @@ func TestAdoption(t *testing.T) {
 	l.manifestsAreValid(h)
 	l.do("kubectl", "delete", "deployment", "inflate")
 	l.until("what today's chart bought is given back by ours", 3*time.Minute, l.nothingLeft)
+	screen.shows(0)
 }
 
 func loadChart(t *testing.T, name string) *chart.Chart {
