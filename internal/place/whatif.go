@@ -9,6 +9,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/plan/alike"
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/plan/assign"
+	"github.com/karpenter-aks/karpenter/internal/plan/held"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/plan/topology"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
@@ -41,9 +42,10 @@ type WhatIf struct {
 	asked []string
 	// parts is in how many machines at most a question buys what it has to, 0 = as many as are cheapest.
 	parts int
-	// anchors are pods of the last question that look for each other, where they are (see anchored); loose lets them leave their zone together.
-	anchors []anchor
+	// anchors are pods of the last question that look for each other, where they are (see held); loose lets them leave their zone together.
+	anchors []held.Anchor
 	loose   bool
+	budgets held.Budgets
 	// scatter is where pods would be if nobody told kube-scheduler where they were planned.
 	scatter *scatter
 	// late is what Late says.
@@ -118,7 +120,7 @@ func NewWhatIf(in Input) *WhatIf {
 			pods = append(pods, p)
 		}
 	}
-	p := &WhatIf{d: d, slotOf: map[string]int32{}, lifted: map[*topology.Term]int{}}
+	p := &WhatIf{d: d, slotOf: map[string]int32{}, lifted: map[*topology.Term]int{}, budgets: held.Budgets{PDBs: in.World.PDBs}}
 	d.arrange(pods)
 	p.least = newLeast(d.Pools)
 	for i, s := range d.Existing {
@@ -351,7 +353,7 @@ func homelessSpread(classes []*assign.Class, placed map[model.PodKey]bool) (pod 
 
 // ask answers a question, and leaves everything as the answer has it until commit or rollback. Where a machine is bought for some pods, others
 // that have to be spread over machines go nowhere else before it has as many of them as the rest. Then all of these are asked about once more,
-// for machines that are bought. Pods that look for each other stay in their zones (see anchored), unless there is no place for them.
+// for machines that are bought. Pods that look for each other stay in their zones (see held), unless there is no place for them.
 func (p *WhatIf) ask(nodes []string, buy bool, most model.Price) Answer {
 	for p.loose = false; ; p.loose = true {
 		a := p.attempt(nodes, buy, most, nil)
@@ -397,7 +399,7 @@ func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*a
 		g.Anew = anew[p.of[g]]
 	}
 	if !p.loose {
-		d.count(p.anchors, 1)
+		held.Count(d.Journal, p.anchors, 1)
 	}
 	if low := p.homeless(most); low > most {
 		return Answer{AtLeast: low}
@@ -425,7 +427,8 @@ func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*a
 		d.Buy()
 	}
 	if !p.loose {
-		d.count(p.anchors, -1) // a plan holds without them, too
+		held.Count(d.Journal, p.anchors, -1) // a plan holds without them, too
+		held.Lift(d.Journal, p.anchors)
 	}
 	d.Allowed = d.Work + d.in.limit() // for proving
 	d.Stuck = d.Prove()
@@ -572,52 +575,18 @@ func (p *WhatIf) leave(node string) {
 }
 
 // lift has nodes that are gone be no longer the emptiest for a spread over machines. Those of answers
-// that stand are lifted for good, each once.
+// that stand are lifted for good, each once. Those on which pods of it are held back are not, unless the question is loose.
 func (p *WhatIf) lift(x *topology.Term) {
 	var forGood *topology.Journal
 	forGood.Lift(x, p.gone[p.lifted[x]:])
 	if len(p.gone) > 0 {
 		p.lifted[x] = len(p.gone)
 	}
-	p.d.Journal.Lift(x, p.d.Gone[len(p.away):])
-}
-
-// anchored are the terms by which pods of a class look for each other in more than one machine, where a disruption budget lets them go a few at a
-// time only: whoever follows the first goes where the others still are, and not where all were planned to go. So they are counted
-// there although they leave. On the machine itself nobody can follow them.
-func anchored(w *model.World, st standing, doms []int32) (out []anchor) {
-	if !st.g.Near.Self || !heldBack(w, st.pods) {
-		return nil
+	going := p.d.Gone[len(p.away):]
+	if !p.loose {
+		going = held.Others(p.anchors, x, going)
 	}
-	for _, x := range st.g.Near.Terms {
-		if x.Key != topology.Host && doms[x.Key] >= 0 {
-			out = append(out, anchor{x, doms[x.Key], int32(len(st.pods))})
-		}
-	}
-	return out
-}
-
-// anchor is n picked pods in a domain.
-type anchor struct {
-	x      *topology.Term
-	dom, n int32
-}
-
-// count adds the pods to what is counted, as often as sign says.
-func (d *decision) count(list []anchor, sign int32) {
-	for _, a := range list {
-		d.Journal.Add(&a.x.Matched, a.dom, sign*a.n)
-	}
-}
-
-// heldBack reports whether a disruption budget keeps some of the pods when others leave.
-func heldBack(w *model.World, pods []*model.Pod) bool {
-	return slices.ContainsFunc(w.PDBs, func(b model.PDB) bool {
-		return int(b.Allowed) < len(b.Pods) && slices.ContainsFunc(pods, func(p *model.Pod) bool {
-			_, in := slices.BinarySearchFunc(b.Pods, p.Key(), answer.CompareKeys)
-			return in
-		})
-	})
+	p.d.Journal.Lift(x, going)
 }
 
 // take closes the nodes and takes their pods off, as classes to be seated.
@@ -625,7 +594,7 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 	d := p.d
 	byGroup := map[*assign.Class]*assign.Class{}
 	p.of = map[*assign.Class]*assign.Class{}
-	p.anchors = nil
+	var leave []held.Pods
 	var out []*assign.Class
 	for _, name := range nodes {
 		p.shut(name)
@@ -640,7 +609,9 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 		for _, st := range p.on[name] {
 			if ok && st.g.Tied() {
 				d.Bind(&st.g.Class, topology.Site{Doms: d.Topo.Spots[spot].Doms, Spot: spot}, -len(st.pods))
-				p.anchors = append(p.anchors, anchored(&d.World, st, d.Topo.Spots[spot].Doms)...)
+			}
+			if ok {
+				leave = append(leave, held.Pods{Class: &st.g.Class, Pods: st.pods, Doms: d.Topo.Spots[spot].Doms})
 			}
 			g := byGroup[st.g]
 			if g == nil {
@@ -653,6 +624,7 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 			g.Pods = append(g.Pods, st.pods...)
 		}
 	}
+	p.anchors = p.budgets.Anchors(leave)
 	for _, g := range out {
 		for _, r := range g.Spread {
 			if r.Term.Key == topology.Host {
