@@ -51,8 +51,9 @@ type crowd struct {
 	size  vec.Vec
 	form  *problem.NodeConstraint
 	n     int
-	exact int32 // the only place; -1 = any
-	keys  []int // under which places must have these domains
+	exact int32              // the only place; -1 = any
+	ties  topology.Relations // to others on the same machine
+	keys  []int              // under which places must have these domains
 	doms  []int32
 }
 
@@ -129,8 +130,8 @@ func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
 	return len(sc.land(list)) == 0, worst
 }
 
-// remedy is what machines cost at most for pods that found no place, within the limits of the pools: one for all of them, or of
-// the cheapest kind for each class. What leaves does not count in limits.
+// remedy is what machines cost at most for pods that found no place, within the limits of the pools: one for all of them, if they bear each
+// other, or of the cheapest kind for each class. What leaves does not count in limits.
 func (sc *scatter) remedy(left []crowd) model.Price {
 	if len(left) == 0 {
 		return 0
@@ -138,7 +139,9 @@ func (sc *scatter) remedy(left []crowd) model.Price {
 	sum, each := left[0].size.Clone(), model.Price(0)
 	clear(sum)
 	var forms []*problem.NodeConstraint
+	var ties topology.Relations
 	for _, c := range left {
+		ties.Join(c.ties, int32(c.n))
 		sum.Take(c.size, -c.n)
 		forms = append(forms, c.form)
 		best := neverBought
@@ -152,6 +155,9 @@ func (sc *scatter) remedy(left []crowd) model.Price {
 		each = min(each+best, neverBought)
 	}
 	one := neverBought
+	if slices.ContainsFunc(ties, func(r topology.Relation) bool { return r.Adds > r.Limit }) {
+		return each
+	}
 	sc.d.sold(forms, sum, func(s *problem.NodePool, i int) {
 		if s.Left.Covers(s.Cost[i]) {
 			one = min(one, s.Offerings.Items[i].Offering.Price)
@@ -180,7 +186,7 @@ func (d *decision) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(s 
 
 // crowd is n pods of the class that were planned for the place.
 func (sc *scatter) crowd(g *assign.Class, place int32, n int) crowd {
-	c := crowd{size: g.Size, form: g.Constraint, n: n, exact: -1}
+	c := crowd{size: g.Size, form: g.Constraint, n: n, exact: -1, ties: g.Host}
 	switch {
 	case len(g.Host)+len(g.Ports)+len(g.Shared) > 0 || g.NearHost() || g.HostSpread():
 		c.exact = place
