@@ -72,12 +72,18 @@ func groups(ctx context.Context, few int) ([]group, error) {
 	for i, w := range slices.Concat(small.worlds[:len(small.worlds)/2], tied.worlds[:len(tied.worlds)/2], ours.worlds) {
 		flight.worlds = append(flight.worlds, inFlight(w, uint64(i)))
 	}
+	some := group{name: "some outside zones"}
+	for i, w := range slices.Concat(small.worlds, tied.worlds) {
+		if i%2 == 0 {
+			some.worlds = append(some.worlds, regional(w, uint64(i)))
+		}
+	}
 	choice := group{name: "minValues"}
 	for seed := range uint64(60 / few) {
 		choice.worlds = append(choice.worlds, worldgen.Choice(seed, azure))
 	}
 	pools := group{name: "20 pools", worlds: []model.World{workload.Teams(sold, workload.Shapes(500, 1), 20)}}
-	return []group{small, tied, flight, ours, others, choice, pools, large}, nil
+	return []group{small, tied, flight, some, ours, others, choice, pools, large}, nil
 }
 
 // plan plans for all worlds of the group.
