@@ -11,10 +11,9 @@ import (
 
 // audit is one look at one plan.
 type audit struct {
-	w        model.World             // with an index
-	leaving  map[string]bool         // nodes on their way out
-	shut     map[model.PodKey][]bool // per pod and budget that lets nobody go, whether unready pods may; see held
-	offers   map[store]map[model.OfferingKey]offer
+	w        model.World                        // with an index
+	leaving  map[string]bool                    // nodes on their way out
+	shut     map[model.PodKey][]bool            // per pod and budget that lets nobody go, whether unready pods may; see held
 	own      map[model.ClassRef]map[string]bool // labels that machines of the class bring
 	faces    map[shop]map[model.OfferingKey]*face
 	kindOf   map[*model.Pod]string
@@ -69,7 +68,7 @@ type offer struct {
 func newAudit(w model.World) *audit {
 	w = w.Indexed()
 	w.Daemons = joining(w.Daemons)
-	return &audit{w: w, leaving: departing(&w), offers: map[store]map[model.OfferingKey]offer{}, own: map[model.ClassRef]map[string]bool{},
+	return &audit{w: w, leaving: departing(&w), own: map[model.ClassRef]map[string]bool{},
 		faces: map[shop]map[model.OfferingKey]*face{}, kindOf: map[*model.Pod]string{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
 }
 
@@ -120,28 +119,18 @@ func (a *audit) held(p *model.Pod) bool {
 	return p.DoNotDisrupt == "true" || slices.ContainsFunc(a.shut[p.Key()], func(unreadyMayGo bool) bool { return !unreadyMayGo || p.PodReady })
 }
 
-// store names a catalogue: a pool's own, or, with no pool, its class'.
-type store struct {
-	pool  string
-	class model.ClassRef
-}
-
-// offering finds what a key names. The first question about a catalogue makes the list, so that the rest are cheap.
+// offering finds what a key names. The types should be in the order of their names; where they are not, all are looked at.
 func (a *audit) offering(pool string, class model.ClassRef, k model.OfferingKey) (offer, bool) {
-	from := store{class: class}
-	if _, own := a.w.PoolCatalogs[pool]; own {
-		from.pool = pool
+	types := a.w.Catalog(pool, class).Types
+	i, ok := slices.BinarySearchFunc(types, k.Type, func(t model.InstanceType, name string) int { return strings.Compare(t.Name, name) })
+	if !ok {
+		i = slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == k.Type })
 	}
-	if a.offers[from] == nil {
-		a.offers[from] = map[model.OfferingKey]offer{}
-		for _, t := range a.w.Catalog(pool, class).Types {
-			for _, o := range t.Offerings {
-				a.offers[from][o.Key()] = offer{t, o}
-			}
-		}
+	if i < 0 {
+		return offer{}, false
 	}
-	x, ok := a.offers[from][k]
-	return x, ok
+	o, ok := find(types[i].Offerings, func(o model.Offering) bool { return o.Key() == k })
+	return offer{types[i], o}, ok
 }
 
 // face is what a machine of the pool with these requirements is as one offering. asks is the requirements' text: equal
