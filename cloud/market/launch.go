@@ -62,7 +62,7 @@ func (m *Market) Launch(ctx context.Context, r Request, now time.Time) (model.In
 		if len(tried) == m.cfg.MaxAttempts {
 			break
 		}
-		if err := m.admit(ctx, now); err != nil {
+		if err := m.admit(ctx, r.Order.ClaimUID, now); err != nil {
 			return model.Instance{}, tried, err
 		}
 		order := r.Order
@@ -115,18 +115,23 @@ func (m *Market) asClosed(w wanted, now time.Time) string {
 	return m.closed(w, m.flights.headroom(m.quotas), now)
 }
 
-// admit lets one call pass, or says when to come back. Passing takes a token.
-func (m *Market) admit(ctx context.Context, now time.Time) error {
+// admit lets one call for a claim pass, or says when to come back. Passing takes a token.
+func (m *Market) admit(ctx context.Context, claimUID string, now time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return &cloud.Error{Code: cloud.Unknown, Err: err}
 	}
 	m.mu.Lock()
-	left := m.pause.until.Sub(now)
-	m.mu.Unlock()
-	if left > 0 {
+	defer m.mu.Unlock()
+	if left := m.pause.until.Sub(now); left > 0 {
 		return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: left}, Reason: "Paused", Err: errors.New("the cloud asked us to wait")}
 	}
-	return paced(m.pace, now, "launches are paced")
+	token := m.pace.ReserveN(now, 1)
+	wait := m.turns.next(claimUID, token.DelayFrom(now), m.pace.Limit(), now)
+	if wait <= 0 {
+		return nil
+	}
+	token.CancelAt(now)
+	return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: wait}, Reason: "Paced", Err: errors.New("launches are paced")}
 }
 
 // paced takes a token, or says when there will be one.

@@ -98,6 +98,7 @@ type Market struct {
 	doubts  suspicions
 	flights flights
 	pause   pause
+	turns   turns
 	risks   risks
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -294,8 +295,78 @@ func TestLaunchesArePaced(t *testing.T) {
 	if len(s.asked) != 3 || codes[3] != cloud.Throttled || codes[4] != cloud.Throttled {
 		t.Errorf("asked %v, codes %v", s.asked, codes)
 	}
-	if _, _, err := m.Launch(t.Context(), request("later", z1, d2), start.Add(time.Second)); err != nil {
-		t.Errorf("a second later: %v", err)
+	if _, _, err := m.Launch(t.Context(), request("later", z1, d2), start.Add(10*time.Second)); err != nil {
+		t.Errorf("when all others had their turn: %v", err)
+	}
+}
+
+// Of a thousand claims each comes back once, when there is a token for it; the machines are bought as fast as the pace allows, in the order of asking.
+func TestPacedLaunchesComeBackOnce(t *testing.T) {
+	const claims, burst, pace = 1000, 200, 20
+	s, m := open(market.Config{Rate: pace, Burst: burst}, soldOut())
+	due, asked, last := map[int]time.Time{}, 0, start
+	for i := range claims {
+		due[i] = start
+	}
+	for now := start; len(due) > 0 && now.Before(start.Add(time.Hour)); now = now.Add(10 * time.Millisecond) {
+		for i := range claims {
+			at, waits := due[i]
+			if !waits || at.After(now) {
+				continue
+			}
+			asked++
+			_, _, err := m.Launch(t.Context(), request(fmt.Sprint(i), z1, d2), now)
+			var e *cloud.Error
+			if errors.As(err, &e); err != nil {
+				due[i] = now.Add(e.More.RetryAfter)
+				continue
+			}
+			delete(due, i)
+			last = now
+		}
+	}
+	if most := 2*claims - burst; len(s.asked) != claims || asked > most {
+		t.Errorf("%d machines were bought in %d tries; want %d in %d at most", len(s.asked), asked, claims, most)
+	}
+	if took, least := last.Sub(start), (claims-burst)*time.Second/pace; took < least-time.Second || took > least+time.Second {
+		t.Errorf("it took %v, at that pace it is %v", took, least)
+	}
+}
+
+// A cloud that asked to wait is not asked by all at once afterwards, and those who come anew wait behind the others.
+func TestTurnsAfterAPause(t *testing.T) {
+	s, m := open(market.Config{Rate: 1, Burst: 2}, soldOut())
+	ask := func(claim string, at time.Time) time.Duration {
+		_, _, err := m.Launch(t.Context(), request(claim, z1, d2), at)
+		var e *cloud.Error
+		if errors.As(err, &e); err == nil {
+			return 0
+		}
+		return e.More.RetryAfter
+	}
+	var waits []time.Duration
+	for i := range 6 {
+		waits = append(waits, ask(fmt.Sprint(i), start))
+	}
+	if want := []time.Duration{0, 0, 1500 * time.Millisecond, 2500 * time.Millisecond, 3500 * time.Millisecond, 4500 * time.Millisecond}; !slices.Equal(waits, want) {
+		t.Errorf("told to wait %v, want %v", waits, want)
+	}
+	if d := ask("new", start.Add(1200*time.Millisecond)); d < 4*time.Second {
+		t.Errorf("who comes anew is told %v, and four others wait", d)
+	}
+	s.answer = func(cloud.Order) error {
+		return &cloud.Error{Code: cloud.Throttled, More: cloud.Extent{RetryAfter: time.Minute}}
+	}
+	ask("2", start.Add(1500*time.Millisecond))
+	s.answer = soldOut()
+	over, now := start.Add(90*time.Second), 0
+	for i := 2; i < 6; i++ {
+		if ask(fmt.Sprint(i), over) == 0 {
+			now++
+		}
+	}
+	if now != 2 {
+		t.Errorf("%d are let through after the pause, and two tokens are there", now)
 	}
 }
 

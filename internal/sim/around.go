@@ -364,7 +364,7 @@ func (s *Sim) runsStill(m model.Instance) bool {
 }
 
 func (s *Sim) daemons(node string) {
-	for _, d := range s.Store.Objects().Daemons {
+	for _, d := range s.Store.Daemons() {
 		p := d.Pod
 		p.Namespace, p.Name, p.DaemonSet = d.Namespace, d.Name+"-"+node, true
 		if s.cfg.Admit != nil {
@@ -379,10 +379,8 @@ func (s *Sim) daemons(node string) {
 func (s *Sim) halt(m model.Instance) {
 	s.Store.SetNodeReady(m.Name, model.Unknown)
 	time.AfterFunc(10*time.Second, func() {
-		for _, p := range s.Store.Objects().Pods {
-			if p.Node == m.Name {
-				s.Store.EndPod(p.Key())
-			}
+		for _, key := range s.Store.PodsOn(m.Name) {
+			s.Store.EndPod(key)
 		}
 		s.Store.Delete(model.Node{Name: m.Name})
 	})

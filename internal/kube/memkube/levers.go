@@ -2,6 +2,9 @@ package memkube
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/karpenter-aks/karpenter/internal/kube"
@@ -262,6 +265,26 @@ func (s *Store) Objects() model.World {
 	}
 }
 
+// Daemons returns the daemon sets, sorted by key.
+func (s *Store) Daemons() []model.Daemon {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return values(s.daemons)
+}
+
+// PodsOn returns the keys of the pods that are bound to the node, sorted. O(pods).
+func (s *Store) PodsOn(node string) (keys []model.PodKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pods {
+		if p.Node == node {
+			keys = append(keys, p.Key())
+		}
+	}
+	slices.SortFunc(keys, func(a, b model.PodKey) int { return strings.Compare(a.String(), b.String()) })
+	return keys
+}
+
 // Version grows with every change of an object.
 func (s *Store) Version() uint64 {
 	s.mu.Lock()
@@ -270,7 +293,10 @@ func (s *Store) Version() uint64 {
 }
 
 func values[T any](m map[string]T) []T {
-	var out []T
+	if len(m) == 0 {
+		return nil
+	}
+	out := make([]T, 0, len(m))
 	for _, key := range sorted(m) {
 		out = append(out, m[key])
 	}
@@ -307,18 +333,22 @@ func (s *Store) Announce(e kube.Event) {
 	if e.Reason == "FailedScheduling" {
 		window = quietScheduling
 	}
-	now := time.Now()
-	for i := len(s.said) - 1; i >= 0 && now.Sub(s.said[i].At) < quietScheduling; i-- {
-		o := s.said[i]
-		if o.Reason == e.Reason && o.Message == e.Message && about(o.About) == about(e.About) && now.Sub(o.At) < window {
-			return
-		}
+	now, key := time.Now(), line{e.Reason, e.Message, about(e.About)}
+	if last, known := s.lately[key]; known && now.Sub(last) < window {
+		return
 	}
+	if len(s.lately) >= EventLimit {
+		maps.DeleteFunc(s.lately, func(_ line, last time.Time) bool { return now.Sub(last) >= quietScheduling })
+	}
+	s.lately[key] = now
 	if len(s.said) >= EventLimit {
-		s.said = append([]Said(nil), s.said[1:]...)
+		s.said = s.said[1:]
 	}
 	s.said = append(s.said, Said{e, now})
 }
+
+// line is what makes events equal.
+type line struct{ reason, message, about string }
 
 func about(o model.Object) string {
 	if o == nil {

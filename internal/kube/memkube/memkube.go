@@ -46,6 +46,7 @@ type Store struct {
 	cluster   model.Cluster
 	window    model.MaintenanceWindow
 	said      []Said
+	lately    map[line]time.Time // when an event was said last
 
 	followers map[*follower]bool
 	lastUID   int
@@ -76,6 +77,7 @@ func New() *Store {
 		storageClasses: map[string]model.StorageClass{}, csiNodes: map[string]model.CSINode{},
 		extras:    newExtras(),
 		nodeOwner: map[string]string{}, tokens: map[string][]token{}, made: map[string]token{},
+		lately:    map[line]time.Time{},
 		followers: map[*follower]bool{}, faults: map[Op][]fault{}, calls: map[Op]int{},
 		cluster: model.Cluster{
 			Endpoint: "https://cluster.test:443",
@@ -165,10 +167,15 @@ func (s *Store) storeClaim(c model.Claim) {
 	}
 	delete(s.claims, c.Name)
 	s.tell(model.Change{Object: model.Claim{Name: c.Name}, Gone: true})
-	for _, node := range sorted(s.nodes) {
-		if s.nodeOwner[node] == c.UID {
-			s.deleteNode(s.nodes[node])
+	var owned []string
+	for node, owner := range s.nodeOwner {
+		if _, there := s.nodes[node]; there && owner == c.UID {
+			owned = append(owned, node)
 		}
+	}
+	slices.Sort(owned)
+	for _, node := range owned {
+		s.deleteNode(s.nodes[node])
 	}
 }
 

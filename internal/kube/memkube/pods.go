@@ -101,13 +101,16 @@ func (s *Store) dropPod(p model.Pod) {
 func (s *Store) EndPods() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range sorted(s.pods) {
-		p := s.pods[key]
+	var over []string
+	for key, p := range s.pods {
 		_, there := s.nodes[p.Node]
-		over := p.Deleting() && !time.Now().Before(p.DeletedAt)
-		if over || p.Node != "" && !there {
-			s.dropPod(p)
+		if p.Deleting() && !time.Now().Before(p.DeletedAt) || p.Node != "" && !there {
+			over = append(over, key)
 		}
+	}
+	slices.Sort(over)
+	for _, key := range over {
+		s.dropPod(s.pods[key])
 	}
 }
 
