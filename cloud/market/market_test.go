@@ -317,7 +317,7 @@ func TestPacedLaunchesComeBackOnce(t *testing.T) {
 			asked++
 			_, _, err := m.Launch(t.Context(), request(fmt.Sprint(i), z1, d2), now)
 			var e *cloud.Error
-			if errors.As(err, &e); err != nil {
+			if err != nil && errors.As(err, &e) {
 				due[i] = now.Add(e.More.RetryAfter)
 				continue
 			}
@@ -339,7 +339,7 @@ func TestTurnsAfterAPause(t *testing.T) {
 	ask := func(claim string, at time.Time) time.Duration {
 		_, _, err := m.Launch(t.Context(), request(claim, z1, d2), at)
 		var e *cloud.Error
-		if errors.As(err, &e); err == nil {
+		if err == nil || !errors.As(err, &e) {
 			return 0
 		}
 		return e.More.RetryAfter

@@ -12,7 +12,7 @@ import (
 type reservation struct {
 	g    *Class
 	slot int32
-	pod  model.PodKey
+	pod  *model.Pod
 }
 
 // reserveRoom finds the pods of the classes that existing nodes were bought for, and holds room for them. Pods that only stand for room are asked when
@@ -21,28 +21,29 @@ func (d *reserving) reserveRoom(groups []*Class) {
 	if len(d.reserved) == 0 {
 		return
 	}
-	of := map[model.PodKey]*Class{}
+	of := map[model.PodKey]reservation{}
 	for _, g := range groups {
 		for _, p := range g.Pods {
-			of[p.Key()] = g
+			of[p.Key()] = reservation{g: g, pod: p}
 		}
 	}
 	held := map[model.PodKey]bool{}
 	for _, i := range d.reserved {
 		s := d.Existing[i]
 		for _, k := range s.Planned {
-			g := of[k]
-			if g == nil {
+			x, known := of[k]
+			if !known {
 				continue
 			}
+			g := x.g
 			delete(of, k)
 			if s.Holds(&g.PodClass, 1) == 0 || !s.Takes(g.Constraint) {
 				d.Broken = append(d.Broken, k)
 				continue
 			}
-			d.held = append(d.held, reservation{g, i, k})
-			held[k] = true
-			d.hold(d.held[len(d.held)-1], 1)
+			x.slot, held[k] = i, true
+			d.held = append(d.held, x)
+			d.hold(x, 1)
 		}
 	}
 	for _, g := range groups {
@@ -143,18 +144,18 @@ func (d *reserving) keep(x reservation) bool {
 func (d *reserving) dropReservations() bool {
 	for _, x := range d.held {
 		d.hold(x, -1)
-		d.Broken = append(d.Broken, x.pod)
+		d.Broken = append(d.Broken, x.pod.Key())
 	}
 	any := len(d.held) > 0
 	d.held = nil
 	return any
 }
 
-// pull makes a pod that room is held for the next of those that have no place yet.
-func (g *Class) pull(k model.PodKey) {
+// pull makes a pod that room is held for the next of those that have no place yet. All that are held may be pulled, one by one: it looks at pointers, not at
+// pods.
+func (g *Class) pull(p *model.Pod) {
 	first := len(g.Pods) - g.held
-	at := first + slices.IndexFunc(g.Pods[first:], func(p *model.Pod) bool { return p.Key() == k })
-	p := g.Pods[at]
+	at := first + slices.Index(g.Pods[first:], p)
 	copy(g.Pods[g.Next+1:at+1], g.Pods[g.Next:at])
 	g.Pods[g.Next] = p
 }
