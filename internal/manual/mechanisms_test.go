@@ -32,7 +32,9 @@ func TestEveryMechanismEarnsItsPlace(t *testing.T) {
 			t.Errorf("%s has no row: run make ablate", m)
 		case len(row) != len(whole):
 			t.Errorf("%s has %d cells, not %d", m, len(row), len(whole))
-		case !slices.ContainsFunc(row, func(cell string) bool { return earns(t, cell, whole[len(whole)-1]) }):
+		case !slices.ContainsFunc(row, func(cell string) bool {
+			return earns(t, cell, whole[len(whole)-1])
+		}):
 			t.Errorf("%s earns nothing in any world: it goes, or a kind of world is missing", m)
 		}
 	}
@@ -73,7 +75,8 @@ func earns(t *testing.T, cell, landed string) bool {
 		return true
 	}
 	m, whole := beside.FindStringSubmatch(cell), beside.FindStringSubmatch(landed)
-	return m != nil && whole != nil && number(t, m[1])+number(t, m[2]) > number(t, whole[1])+number(t, whole[2])
+	return m != nil && whole != nil &&
+		number(t, m[1])+number(t, m[2]) > number(t, whole[1])+number(t, whole[2])
 }
 
 func number(t *testing.T, text string) float64 {
