@@ -8,6 +8,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/plan/assign"
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
+	"github.com/karpenter-aks/karpenter/internal/plan/held"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/plan/topology"
@@ -15,12 +16,10 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// scatter is where pods come to be when nobody tells kube-scheduler where they were planned. It puts
-// each on the emptiest node that takes it (NodeResourcesFit with LeastAllocated, its default), in the
-// order in which they come. Nodes are drained large pods first (package drain), so that is the order to
-// expect. The worst is the other way round, where small pods take from large ones what room there is.
-// It counts amounts and who may go where at all. Pods that are tied to machines are where the plan has
-// them, those that are tied to zones stay in these.
+// scatter is where pods come to be when nobody tells kube-scheduler where they were planned. It puts each on the emptiest node that takes it
+// (NodeResourcesFit with LeastAllocated, its default), in the order in which they come. Nodes are drained large pods first (package drain), so that
+// is the order to expect. The worst is the other way round, where small pods take from large ones what room there is. It counts amounts and who may
+// go where at all. Pods that are tied to machines are where the plan has them, those that are tied to zones stay in these.
 type scatter struct {
 	d *decision
 	// per place: existing nodes, then machines that answers buy
@@ -48,6 +47,7 @@ type landing struct {
 
 // crowd is pods that are alike and may go to the same places.
 type crowd struct {
+	of    *assign.Class
 	size  vec.Vec
 	form  *problem.NodeConstraint
 	n     int
@@ -95,8 +95,9 @@ func (sc *scatter) settle(on map[string][]standing, nodes []string) {
 }
 
 // lands has the pods of the last question land when machines are bought so, and reports whether all find
-// a place in the order to expect. worst are those that find none in the worst order.
-func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
+// a place in the order to expect. worst are those that find none in the worst order, late those that find none where so many of a class only
+// come in their turn as together says, and the others when all else has a place.
+func (sc *scatter) lands(buy []answer.NewClaim, turn held.Turn) (all bool, worst, late []crowd) {
 	if sc.asked {
 		sc.undo()
 	}
@@ -120,14 +121,40 @@ func (sc *scatter) lands(buy []answer.NewClaim) (all bool, worst []crowd) {
 	slices.SortStableFunc(list, func(a, b crowd) int {
 		return cmp.Or(cmp.Compare(b.size[0], a.size[0]), cmp.Compare(b.size[1], a.size[1]))
 	})
+	late = lag(sc, list, turn)
+	sc.recall()
 	slices.Reverse(list)
 	worst = sc.rush(list)
 	if len(worst) == 0 {
-		return true, nil
+		return true, nil, late
 	}
 	sc.recall()
 	slices.Reverse(list)
-	return len(sc.land(list)) == 0, worst
+	return len(sc.land(list)) == 0, worst, late
+}
+
+// lag is land where disruption budgets hold some back: nobody keeps their places, and pods that are tied to zones may find others, too.
+func lag(sc *scatter, list []crowd, turn held.Turn) (left []crowd) {
+	list = slices.Clone(list)
+	var last []crowd
+	for i := range list {
+		c := &list[i]
+		if n := turn(c.of.Pods, c.n); n < c.n {
+			late := *c
+			late.n, c.n = c.n-n, n
+			last = append(last, late)
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	for _, c := range slices.Concat(list, last) {
+		if !tied(c.of) {
+			c.exact, c.keys = -1, nil
+		}
+		left = append(left, sc.rush([]crowd{c})...)
+	}
+	return left
 }
 
 // remedy is what machines cost at most for pods that found no place, within the limits of the pools: one for all of them, if they bear each
@@ -186,9 +213,9 @@ func (d *decision) sold(forms []*problem.NodeConstraint, size vec.Vec, f func(s 
 
 // crowd is n pods of the class that were planned for the place.
 func (sc *scatter) crowd(g *assign.Class, place int32, n int) crowd {
-	c := crowd{size: g.Size, form: g.Constraint, n: n, exact: -1, ties: g.Host}
+	c := crowd{of: g, size: g.Size, form: g.Constraint, n: n, exact: -1, ties: g.Host}
 	switch {
-	case len(g.Host)+len(g.Ports)+len(g.Shared) > 0 || g.NearHost() || g.HostSpread():
+	case tied(g):
 		c.exact = place
 	case g.Tied() && int(place) < len(sc.d.Existing):
 		c.keys, c.doms = g.Keys, sc.doms(place)
@@ -196,6 +223,11 @@ func (sc *scatter) crowd(g *assign.Class, place int32, n int) crowd {
 		c.exact = place
 	}
 	return c
+}
+
+// tied reports whether it matters to the pods who else is on their machine.
+func tied(g *assign.Class) bool {
+	return len(g.Host)+len(g.Ports)+len(g.Shared) > 0 || g.NearHost() || g.HostSpread()
 }
 
 func (sc *scatter) doms(place int32) []int32 {
@@ -246,8 +278,7 @@ func (sc *scatter) land(list []crowd) (left []crowd) {
 	return left
 }
 
-// rush is land where pods that may go anywhere come first: a disruption budget holds back others that are
-// tied to a machine, and these find their place taken. Whether they may go elsewhere is not asked.
+// rush is land where pods that may go anywhere come first: others that are tied to a machine find their place taken. Whether they may go elsewhere is not asked.
 func (sc *scatter) rush(list []crowd) (left []crowd) {
 	for _, c := range list {
 		if c.exact < 0 {

@@ -24,9 +24,8 @@ type WhatIf struct {
 	d      *decision
 	on     map[string][]standing
 	slotOf map[string]int32
-	// gone are the nodes, by spot, of answers that stand, in their order; away are the same, sorted. lifted
-	// says, per term of a spread over machines, for how many of gone it is lifted. bought is set when
-	// machines belong to these, spread when pods do that have to be spread over machines.
+	// gone are the nodes, by spot, of answers that stand, in their order; away are the same, sorted. lifted says, per term of a spread over machines,
+	// for how many of gone it is lifted. bought is set when machines belong to these, spread when pods do that have to be spread over machines.
 	gone, away     []int32
 	lifted         map[*topology.Term]int
 	bought, spread bool
@@ -204,9 +203,9 @@ func emptied(w *model.World, first map[string][]standing) (out []string) {
 	return out
 }
 
-// These are left out of what-ifs. Column generation costs ten times what all else does, the exact search
-// half of what is left, and up to a tenth of a second for a node. A cluster that is moved until nothing
-// is worth moving any more costs the same without them (bench, TestAtRestAClusterCostsLittleMoreThanItMust).
+// These are left out of what-ifs. Column generation costs ten times what all else does, the exact search half of what is left, and up to a tenth of a
+// second for a node. A cluster that is moved until nothing is worth moving any more costs the same without them (bench,
+// TestAtRestAClusterCostsLittleMoreThanItMust).
 const (
 	columnGeneration Mechanism = "column generation"
 	exactSearch      Mechanism = "exact search"
@@ -258,9 +257,9 @@ func (p *WhatIf) TryWithin(most model.Price, nodes []string, worth func(Answer) 
 
 // Certain reports whether the last answer holds although kube-scheduler, which nobody tells where pods were planned, puts each on the
 // emptiest node that takes it, large pods first. Where it does not, machines that nobody planned would be bought for pods that find their
-// place taken. worst is what these cost at most where the small ones come first. Nor does it hold where pods that look for each other would all
-// change their zone. It is asked before the answer stands (Try); buy are the
-// answer's machines, with the options that are left. O(nodes + pods of the question), times a logarithm.
+// place taken. worst is what these cost at most where the small ones come first, or budgets hold some back. Nor does it hold where pods that look for
+// each other would all change their zone. It is asked before the answer stands (Try); buy are its machines, with the options that are left. O(nodes +
+// pods of the question), times a logarithm.
 func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price) {
 	if p.loose {
 		return false, 0
@@ -268,8 +267,8 @@ func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price
 	if !p.scatter.settled {
 		p.scatter.settle(p.on, p.coming())
 	}
-	certain, left := p.scatter.lands(buy)
-	return certain, p.scatter.remedy(left)
+	certain, left, late := p.scatter.lands(buy, p.budgets.Turns())
+	return certain, max(p.scatter.remedy(left), p.scatter.remedy(late))
 }
 
 // coming names the nodes that are marked to leave, of which no answer that stands has moved the pods.
@@ -452,9 +451,8 @@ func (p *WhatIf) attempt(nodes []string, buy bool, most model.Price, anew map[*a
 	return out
 }
 
-// homeless is what machines cost at least for the pods of the question that are too large for the room
-// on any node, wherever they may be: machines for all pods that have to be bought for cost no less. It
-// is 0 where not even machines for all pods need cost more than most.
+// homeless is what machines cost at least for the pods of the question that are too large for the room on any node, wherever they may be: machines for
+// all pods that have to be bought for cost no less. It is 0 where not even machines for all pods need cost more than most.
 func (p *WhatIf) homeless(most model.Price) model.Price {
 	var core, byte int64
 	for _, g := range p.d.Classes {
@@ -502,7 +500,7 @@ func (p *WhatIf) rollback() {
 func (p *WhatIf) commit(spread bool) {
 	d := p.d
 	if !p.scatter.asked {
-		p.scatter.lands(d.Plan.NewClaims)
+		p.scatter.lands(d.Plan.NewClaims, p.budgets.Turns())
 	}
 	p.scatter.keep()
 	for _, n := range p.asked {
@@ -574,8 +572,8 @@ func (p *WhatIf) leave(node string) {
 	}
 }
 
-// lift has nodes that are gone be no longer the emptiest for a spread over machines. Those of answers
-// that stand are lifted for good, each once. Those on which pods of it are held back are not, unless the question is loose.
+// lift has nodes that are gone be no longer the emptiest for a spread over machines. Those of answers that stand are lifted for good, each once. Those on
+// which pods of it are held back are not, unless the question is loose.
 func (p *WhatIf) lift(x *topology.Term) {
 	var forGood *topology.Journal
 	forGood.Lift(x, p.gone[p.lifted[x]:])

@@ -37,14 +37,7 @@ func (b *Budgets) Anchors(list []Pods) (out []Anchor) {
 	if len(b.PDBs) == 0 || !slices.ContainsFunc(list, minds) {
 		return nil
 	}
-	if b.over == nil {
-		b.over = map[model.PodKey][]int{}
-		for i := range b.PDBs {
-			for _, key := range b.PDBs[i].Pods {
-				b.over[key] = append(b.over[key], i)
-			}
-		}
-	}
+	b.note()
 	leave := map[int]int{} // pods, by budget
 	for _, x := range list {
 		for _, pod := range x.Pods {
@@ -58,6 +51,43 @@ func (b *Budgets) Anchors(list []Pods) (out []Anchor) {
 		out = append(out, b.spread(x, leave)...)
 	}
 	return out
+}
+
+// note works out who is under which budget.
+func (b *Budgets) note() {
+	if b.over != nil {
+		return
+	}
+	b.over = map[model.PodKey][]int{}
+	for i := range b.PDBs {
+		for _, key := range b.PDBs[i].Pods {
+			b.over[key] = append(b.over[key], i)
+		}
+	}
+}
+
+// Turn says how many of n more pods of a class, of which all are given, come in their turn. The
+// others come when all else has a place.
+type Turn func(all []*model.Pod, n int) int
+
+// Turns begins a drain of pods that are alike: as many come in their turn as may go together.
+func (b *Budgets) Turns() Turn {
+	left := map[*model.Pod]int{} // by the first of all
+	return func(all []*model.Pod, n int) int {
+		if len(b.PDBs) == 0 || len(all) == 0 {
+			return n
+		}
+		if _, known := left[all[0]]; !known {
+			b.note()
+			left[all[0]] = len(all)
+			for _, i := range b.over[all[0].Key()] { // who may not go at all does not leave
+				left[all[0]] = min(left[all[0]], max(int(b.PDBs[i].Allowed), 1))
+			}
+		}
+		n = min(n, left[all[0]])
+		left[all[0]] -= n
+		return n
+	}
 }
 
 // near are the terms by which the pods look for each other in more than one machine, where a budget keeps some when others leave: who follows the
