@@ -37,6 +37,7 @@ var floors = []struct {
 	{"internal/worldgen", 0.7, nil, "worlds in which much can go wrong"},
 	{"internal/plan/vec", 0.3, nil, "amounts of several resources"},
 	{"internal/plan/bitset", 0.3, nil, "sets of small integers"},
+	{"internal/plan/leastalloc", 0.3, nil, "where kube-scheduler puts pods"},
 	{"internal/plan/unbeaten", 0.9, nil, "what is for sale, compared: knows neither pods nor nodes"},
 	{"internal/plan/portfolio", 0.95, nil, "groups of like pods and machines: knows neither pods nor nodes"},
 	{"internal/plan/pack", 0.9, nil, "bins and items: knows neither pods nor nodes"},

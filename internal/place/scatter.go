@@ -2,13 +2,13 @@ package place
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/plan/assign"
 	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/held"
+	"github.com/karpenter-aks/karpenter/internal/plan/leastalloc"
 	"github.com/karpenter-aks/karpenter/internal/plan/offer"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/plan/topology"
@@ -16,17 +16,15 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// scatter is where pods come to be when nobody tells kube-scheduler where they were planned. It puts each on the emptiest node that takes it
-// (NodeResourcesFit with LeastAllocated, its default), in the order in which they come. Nodes are drained large pods first (package drain), so that
+// scatter is where pods come to be when nobody tells kube-scheduler where they were planned. It puts each on the node that takes it and is the emptiest
+// then (package leastalloc), in the order in which they come. Nodes are drained large pods first (package drain), so that
 // is the order to expect. The worst is the other way round, where small pods take from large ones what room there is. It counts amounts and who may
 // go where at all. Pods that are tied to machines are where the plan has them, those that are tied to zones stay in these.
 type scatter struct {
 	d *decision
 	// per place: existing nodes, then machines that answers buy
 	room  []vec.Vec
-	whole [][2]float64 // cpu and memory of the machine
-	pos   []int32      // in the queue
-	queue []int32      // places, a heap, the emptiest first
+	queue leastalloc.Queue
 	made  []offer.Made // machines that answers buy
 	// items says which offering of a pool a key is.
 	items map[*problem.NodePool]map[model.OfferingKey]int
@@ -61,19 +59,19 @@ type crowd struct {
 func newScatter(d *decision) *scatter {
 	sc := &scatter{d: d, takes: map[*problem.NodeConstraint]bitset.Set{},
 		items: map[*problem.NodePool]map[model.OfferingKey]int{}}
-	for i, s := range d.Existing {
+	for _, s := range d.Existing {
 		sc.room = append(sc.room, s.Free.Clone())
-		whole := [2]float64{float64(max(s.Free[0], 1)), float64(max(s.Free[1], 1))}
-		if n := d.World.Index.Node(s.Node); n != nil {
-			whole = [2]float64{float64(max(n.Allocatable.CPU, 1)), float64(max(n.Allocatable.Memory, 1))}
-		}
-		sc.whole = append(sc.whole, whole)
-		sc.queue, sc.pos = append(sc.queue, int32(i)), append(sc.pos, int32(i))
 	}
 	for _, m := range d.Movers {
 		sc.room[m.Slot].Take(m.Size, -1)
 	}
-	heap.Init(sc)
+	for i, s := range d.Existing {
+		whole := amounts(s.Free)
+		if n := d.World.Index.Node(s.Node); n != nil {
+			whole = leastalloc.Amounts{n.Allocatable.CPU, n.Allocatable.Memory}
+		}
+		sc.queue.Add(whole, amounts(sc.room[i]))
+	}
 	sc.keep()
 	return sc
 }
@@ -96,7 +94,7 @@ func (sc *scatter) settle(on map[string][]standing, nodes []string) {
 
 // lands has the pods of the last question land when machines are bought so, and reports whether all find
 // a place in the order to expect. worst are those that find none in the worst order, late those that find none where so many of a class only
-// come in their turn as together says, and the others when all else has a place.
+// come in their turn as turn says, and the others when all else has a place.
 func (sc *scatter) lands(buy []answer.NewClaim, turn held.Turn) (all bool, worst, late []crowd) {
 	if sc.asked {
 		sc.undo()
@@ -125,9 +123,6 @@ func (sc *scatter) lands(buy []answer.NewClaim, turn held.Turn) (all bool, worst
 	sc.recall()
 	slices.Reverse(list)
 	worst = sc.rush(list)
-	if len(worst) == 0 {
-		return true, nil, late
-	}
 	sc.recall()
 	slices.Reverse(list)
 	return len(sc.land(list)) == 0, worst, late
@@ -237,13 +232,13 @@ func (sc *scatter) doms(place int32) []int32 {
 // open adds a machine that is bought as the offering.
 func (sc *scatter) open(m *offer.Made, key model.OfferingKey) {
 	room := sc.roomOf(m.Pool, key).Clone()
-	at := int32(len(sc.room))
 	sc.made = append(sc.made, *m)
 	sc.room = append(sc.room, room)
-	sc.whole = append(sc.whole, [2]float64{float64(max(room[0], 1)), float64(max(room[1], 1))})
-	sc.pos = append(sc.pos, 0)
-	heap.Push(sc, at)
+	sc.queue.Add(amounts(room), amounts(room))
 }
+
+// amounts are those that kube-scheduler looks at.
+func amounts(v vec.Vec) leastalloc.Amounts { return leastalloc.Amounts{v[0], v[1]} }
 
 // roomOf is the room of a machine of the pool.
 func (sc *scatter) roomOf(s *problem.NodePool, key model.OfferingKey) vec.Vec {
@@ -303,18 +298,21 @@ func (sc *scatter) rush(list []crowd) (left []crowd) {
 func (sc *scatter) spread(c *crowd) int {
 	var aside []int32
 	left := c.n
-	for left > 0 && len(sc.queue) > 0 {
-		at := sc.queue[0]
+	for left > 0 {
+		at, any := sc.queue.Best(amounts(c.size))
+		if !any {
+			break
+		}
 		if sc.takesOne(c, at) {
 			sc.put(at, c.size)
 			left--
 			continue
 		}
-		heap.Pop(sc)
+		sc.queue.Remove(at)
 		aside = append(aside, at)
 	}
 	for _, at := range aside {
-		heap.Push(sc, at)
+		sc.queue.Offer(at)
 	}
 	return left
 }
@@ -353,7 +351,7 @@ func (sc *scatter) takers(f *problem.NodeConstraint) bitset.Set {
 func (sc *scatter) put(at int32, size vec.Vec) {
 	sc.room[at].Take(size, 1)
 	sc.log = append(sc.log, landing{at, size})
-	sc.fix(at)
+	sc.queue.Set(at, amounts(sc.room[at]))
 }
 
 // keep lets what the last question changed stand.
@@ -367,70 +365,18 @@ func (sc *scatter) recall() {
 		sc.room[l.place].Take(l.size, -1)
 	}
 	for _, l := range list {
-		sc.fix(l.place)
+		sc.queue.Set(l.place, amounts(sc.room[l.place]))
 	}
 }
 
 // undo takes back what the last question changed.
 func (sc *scatter) undo() {
 	sc.recall()
-	for at := sc.from; at < len(sc.room); at++ {
-		heap.Remove(sc, int(sc.pos[at]))
-	}
-	sc.room, sc.whole, sc.pos = sc.room[:sc.from], sc.whole[:sc.from], sc.pos[:sc.from]
+	sc.queue.Forget(sc.from)
+	sc.room = sc.room[:sc.from]
 	sc.made = sc.made[:sc.from-len(sc.d.Existing)]
 	sc.keep()
 }
 
-// empty is the share of the place that is free, twice.
-func (sc *scatter) empty(at int32) float64 {
-	r, w := sc.room[at], &sc.whole[at]
-	return float64(r[0])/w[0] + float64(r[1])/w[1]
-}
-
-// Len, Less, Swap, Push and Pop implement heap.Interface.
-func (sc *scatter) Len() int { return len(sc.queue) }
-
-func (sc *scatter) Less(i, j int) bool {
-	a, b := sc.queue[i], sc.queue[j]
-	x, y := sc.empty(a), sc.empty(b)
-	return x > y || x == y && a < b
-}
-
-func (sc *scatter) Swap(i, j int) {
-	sc.queue[i], sc.queue[j] = sc.queue[j], sc.queue[i]
-	sc.pos[sc.queue[i]], sc.pos[sc.queue[j]] = int32(i), int32(j)
-}
-
-func (sc *scatter) Push(place any) {
-	at := place.(int32)
-	sc.pos[at] = int32(len(sc.queue))
-	sc.queue = append(sc.queue, at)
-}
-
-func (sc *scatter) Pop() any {
-	last := len(sc.queue) - 1
-	at := sc.queue[last]
-	sc.queue = sc.queue[:last]
-	return at
-}
-
-// waits reports whether the place is in the queue: those that are gone are not.
-func (sc *scatter) waits(at int32) bool {
-	i := int(sc.pos[at])
-	return i < len(sc.queue) && sc.queue[i] == at
-}
-
-// fix puts a place whose room changed where it belongs.
-func (sc *scatter) fix(at int32) {
-	if sc.waits(at) {
-		heap.Fix(sc, int(sc.pos[at]))
-	}
-}
-
 // close leaves an existing node out for good: whoever asks on would look at each that is gone, and these are the emptiest.
-func (sc *scatter) close(at int32) {
-	if sc.waits(at) {
-		heap.Remove(sc, int(sc.pos[at]))
-	}
-}
+func (sc *scatter) close(at int32) { sc.queue.Remove(at) }
