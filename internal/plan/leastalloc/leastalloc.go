@@ -36,6 +36,7 @@ const out = -1
 type size struct {
 	q     *Queue
 	whole Amounts
+	first int // place, of those that are known
 	heap  []int32
 }
 
@@ -52,7 +53,7 @@ func (q *Queue) Add(whole, free Amounts) {
 		}
 		at = int32(len(q.sizes))
 		q.index[whole] = at
-		q.sizes = append(q.sizes, &size{q: q, whole: whole})
+		q.sizes = append(q.sizes, &size{q: q, whole: whole, first: len(q.spots)})
 	}
 	q.spots = append(q.spots, spot{size: at, pos: out})
 	place := int32(len(q.spots) - 1)
@@ -84,12 +85,16 @@ func (q *Queue) Remove(place int32) {
 	}
 }
 
-// Forget forgets all places from this one on. O(log n) each.
+// Forget forgets all places from this one on, and sizes that only they have: Best looks at each. O(log n) each.
 func (q *Queue) Forget(from int) {
 	for place := from; place < len(q.spots); place++ {
 		q.Remove(int32(place))
 	}
 	q.spots = q.spots[:from]
+	for n := len(q.sizes); n > 0 && q.sizes[n-1].first >= from; n-- {
+		delete(q.index, q.sizes[n-1].whole)
+		q.sizes = q.sizes[:n-1]
+	}
 }
 
 // Best is the place for a pod that asks for so much; of equal ones the first. ok is false when no place is

@@ -75,3 +75,18 @@ func TestALargePodGoesWhereItLeavesMoreFree(t *testing.T) {
 		}
 	}
 }
+
+// TestSizesAreForgottenWithTheirPlaces: each question may buy other machines, and Best looks at every size.
+func TestSizesAreForgottenWithTheirPlaces(t *testing.T) {
+	var q Queue
+	whole := func(cpu int64) Amounts { return Amounts{cpu, 1 << 30} }
+	q.Add(whole(1000), whole(1000))
+	for cpu := range int64(100) {
+		q.Add(whole(2000+cpu), whole(2000+cpu))
+		q.Add(whole(1000), whole(1000))
+		q.Forget(1)
+	}
+	if len(q.sizes) != 1 || len(q.index) != 1 {
+		t.Errorf("%d sizes are looked at for one place", len(q.sizes))
+	}
+}
