@@ -12,9 +12,8 @@ import (
 // fragment has many machines filled by two deployments, and one of these go.
 func (s *Sim) fragment() {
 	s.furnish()
-	for range 6 { // bit by bit, so that machines of several sizes come, each with pods of both
+	for n := 3; n <= 18; n += 3 { // bit by bit, so that machines of several sizes come, each with pods of both
 		for _, name := range []string{"stay", "go"} {
-			n := len(s.Pods(name)) + 3
 			s.Scale(name, n, oneCore())
 			s.Until("all run", 5*time.Minute, s.runs(name, n))
 		}
