@@ -462,7 +462,7 @@ func (p *WhatIf) homeless(most model.Price) model.Price {
 		return 0
 	}
 	for _, g := range p.d.Classes {
-		if g.Why != "" || p.d.Rooms.Next(0, g.Lean) >= 0 {
+		if g.Why != "" || p.d.Rooms.Next(g.From, g.Lean) >= 0 {
 			core, byte = core-int64(len(g.Pods))*g.Lean[0], byte-int64(len(g.Pods))*g.Lean[1]
 		}
 	}
@@ -545,15 +545,17 @@ func (p *WhatIf) shut(node string) {
 	p.d.Rooms.Set(int(slot), s.Free)
 }
 
-// expect gives back the room that is held for pods of the node: they ask for it themselves.
-func (p *WhatIf) expect(node string) {
+// expect gives back the room that is held for pods of the node: they ask for it themselves. It reports whether any was.
+func (p *WhatIf) expect(node string) (held bool) {
 	for _, a := range p.d.Movers {
 		if s := p.d.Existing[a.Slot]; a.From == node && s.Free[0] >= 0 {
+			held = true
 			p.d.Journal.Free(a.Slot, s.Free)
 			s.Free.Take(a.Size, -1)
 			p.d.Rooms.Set(int(a.Slot), s.Free)
 		}
 	}
+	return held
 }
 
 // Close lets nobody onto the nodes, for all questions that follow. What is on them stays.
@@ -595,8 +597,6 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 	var leave []held.Pods
 	var out []*assign.Class
 	for _, name := range nodes {
-		p.shut(name)
-		p.expect(name)
 		spot, ok := d.Topo.SpotOf[name]
 		if !ok && name != nowhere {
 			continue
@@ -613,6 +613,7 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 			}
 			g := byGroup[st.g]
 			if g == nil {
+				d.Skip(st.g)
 				c := *st.g
 				g = &c
 				g.Pods = nil
@@ -620,6 +621,13 @@ func (p *WhatIf) take(nodes []string) []*assign.Class {
 				out = append(out, g)
 			}
 			g.Pods = append(g.Pods, st.pods...)
+		}
+	}
+	for _, name := range nodes {
+		p.shut(name)
+		if p.expect(name) {
+			assign.SkipNone(p.was.classes)
+			assign.SkipNone(out)
 		}
 	}
 	p.anchors = p.budgets.Anchors(leave)

@@ -21,6 +21,8 @@ type Class struct {
 	Kept bool
 	// Cut is set when the limit on work was reached before all pods of the class had been asked.
 	Cut bool
+	// From is the first existing node that may have room for a pod of the class (see Skip).
+	From int
 	// Anew has its pods go to machines that are bought, whatever there is; the asker sets it.
 	Anew bool
 }
