@@ -54,8 +54,8 @@ func (s *picture) saveInFew(members []*candidate, scores *balance) {
 		a, ok := s.whatIf().TryLarge(n, b.most(), nodesOf(members), func(a place.Answer) bool {
 			var keeps reason
 			buy, keeps = s.certain(members, a)
-			if keeps.why == "" && len(members) == 1 {
-				keeps = scores.judge(members[0], b.now-a.Price)
+			if keeps.why == "" {
+				keeps = scores.judge(members, b.now-a.Price)
 			}
 			return len(a.Buy) > 0 && keeps.why == ""
 		})

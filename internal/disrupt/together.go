@@ -18,14 +18,15 @@ const mostTogether = 16
 // that suits one node alone would stand in the way of one that suits many. The nodes are asked
 // about in groups of 16, then of 8, 4 and 2, emptiest first, so that all of it costs about four plans
 // for all pods.
-func (s *picture) together(list []*candidate) { s.inGroups(list, s.saveTogether) }
+func (s *picture) together(list []*candidate, scores *balance) {
+	s.inGroups(list, func(group []*candidate) { s.saveTogether(group, scores) })
+}
 
 // inGroups has groups of nodes looked at that are not decided about, and that might cost less together.
 func (s *picture) inGroups(list []*candidate, look func(group []*candidate)) {
 	list = slices.DeleteFunc(slices.Clone(list), func(x *candidate) bool {
-		return x.pool.Policy == model.Balanced ||
-			x.keeps.why != "" && x.keeps.why != model.WhyNoCheaperHome &&
-				x.keeps.why != model.WhySavingTooSmall && x.keeps.why != model.WhyUncertainHome
+		return x.keeps.why != "" && x.keeps.why != model.WhyNoCheaperHome &&
+			x.keeps.why != model.WhySavingTooSmall && x.keeps.why != model.WhyUncertainHome
 	})
 	fill := make(map[*candidate]float64, len(list))
 	for _, x := range list {
@@ -71,7 +72,7 @@ func (s *picture) affordable(group []*candidate) (out []*candidate) {
 }
 
 // saveTogether moves as few of the nodes as bring what all of them bring.
-func (s *picture) saveTogether(group []*candidate) {
+func (s *picture) saveTogether(group []*candidate, scores *balance) {
 	// ask is what the nodes bring, if that is so much.
 	ask := func(list []*candidate, atLeast model.Price) model.Price {
 		b := bill(list)
@@ -95,6 +96,10 @@ func (s *picture) saveTogether(group []*candidate) {
 	a, ok := s.whatIf().Try(nodesOf(group), func(a place.Answer) bool {
 		var keeps reason
 		buy, keeps = s.certain(group, a)
+		if keeps.why == "" {
+			b := bill(group)
+			keeps = scores.judge(group, b.now-a.Price)
+		}
 		return keeps.why == ""
 	})
 	if ok {

@@ -41,7 +41,7 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 		return cmp.Or(cmp.Compare(ratio[b], ratio[a]), cmp.Compare(a.claim.Name, b.claim.Name))
 	})
 	scores, before := balance{s: s}, s.begun()
-	s.together(able)
+	s.together(able, &scores)
 	for _, x := range able {
 		if s.done[x.claim.Name] {
 			continue
@@ -55,7 +55,7 @@ func (s *picture) underutilized(list []*candidate) (others []*candidate) {
 		}
 		x.keeps = r
 	}
-	s.together(able)
+	s.together(able, &scores)
 	if s.begun() == before {
 		s.inFew(able, &scores)
 	}
@@ -103,7 +103,7 @@ func (s *picture) save(x *candidate, scores *balance) reason {
 	a, ok := s.whatIf().TryWithin(b.most(), []string{x.node.Name}, func(a place.Answer) bool {
 		buy, keeps = s.certain([]*candidate{x}, a)
 		if keeps.why == "" {
-			keeps = scores.judge(x, x.price-a.Price)
+			keeps = scores.judge([]*candidate{x}, x.price-a.Price)
 		}
 		return keeps.why == ""
 	})
@@ -199,44 +199,4 @@ func minimumSaving(p *model.Pool) float64 {
 		return DefaultMinimumSaving
 	}
 	return n
-}
-
-// balance scores moves of pools with the policy Balanced: the share of the pool's price that is saved
-// over the share of its pods' disruption.
-type balance struct {
-	s    *picture
-	of   map[string]sums // by pool
-	made bool
-}
-
-type sums struct {
-	price model.Price
-	cost  float64
-}
-
-// enough is the least score: half as much may be saved as is disrupted, as users of Karpenter know it.
-const enough = 0.5
-
-func (b *balance) judge(x *candidate, saves model.Price) reason {
-	if x.pool.Policy != model.Balanced {
-		return reason{}
-	}
-	if !b.made {
-		b.of, b.made = map[string]sums{}, true
-		for _, y := range b.s.candidates {
-			if y.pool != nil && y.pool.Policy == model.Balanced && y.node.Name != "" {
-				sum := b.of[y.pool.Name]
-				b.of[y.pool.Name] = sums{sum.price + y.price, sum.cost + y.cost() - 1}
-			}
-		}
-	}
-	sum := b.of[x.pool.Name]
-	saved := saves.Float() / sum.price.Float()
-	disrupted := (x.cost() - 1) / sum.cost
-	if !(disrupted > 0) || saved/disrupted >= enough {
-		return reason{}
-	}
-	return reason{why: model.WhySavingTooSmall, detail: fmt.Sprintf(
-		"the move would save %.1f%% of what NodePool %s costs and disrupt %.1f%% of its pods",
-		saved*100, x.pool.Name, disrupted*100)}
 }
