@@ -92,8 +92,10 @@ func (p *player) at(t time.Time, do func()) {
 
 // in has what an act began ended after a while, which counts as an act of that kind: the judge, who may look at that very moment, knows of it before.
 func (p *player) in(d time.Duration, a Act, do func()) {
+	p.s.judge.goesOn(a.Verb, true)
 	p.at(time.Now().Add(d), func() {
 		p.s.judge.acted(a)
+		p.s.judge.goesOn(a.Verb, false)
 		do()
 	})
 }

@@ -38,6 +38,7 @@ type judge struct {
 	last   map[string]time.Time // by verb, when an act of it was
 	upset  time.Time            // the last act that upsets something
 	latest time.Time            // the last act
+	spans  map[string]bool      // verbs whose act goes on
 	// ceilings is how many nodes of a pool may leave, by its budgets, at each look of a short while.
 	ceilings map[string][]ceiling
 	marked   map[string]time.Time // nodes that are to leave
@@ -93,7 +94,7 @@ type lineage struct {
 }
 
 func newJudge(s *Sim) *judge {
-	return &judge{s: s, last: map[string]time.Time{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]bool{},
+	return &judge{s: s, last: map[string]time.Time{}, spans: map[string]bool{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]bool{},
 		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}, ailing: map[string]time.Time{}, failing: map[string]bool{}}
 }
 
@@ -113,14 +114,23 @@ func (j *judge) acted(a Act) {
 	}
 }
 
+// goesOn takes note that what an act began goes on, or has ended.
+func (j *judge) goesOn(verb string, on bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.spans[verb] = on
+}
+
 // since reports whether an act of one of the verbs was within d. mu is held.
 func (j *judge) since(d time.Duration, verbs ...string) bool {
 	return slices.ContainsFunc(verbs, func(v string) bool { return !j.last[v].IsZero() && time.Since(j.last[v]) < d })
 }
 
-// blind reports whether the controller cannot know what is the case. mu is held.
+// blind reports whether the controller cannot know what is the case, or do anything about it: it was disturbed a moment ago, or the API server does not
+// answer, watches stand still, or nobody runs it. Who has no API server can neither delete a claim nor take a finalizer away, however long that lasts. mu is held.
 func (j *judge) blind() bool {
-	return j.since(2*time.Minute, "hold-watch", "api-down", "cut-watch", "clock", "away", "kill", "fail")
+	return j.spans["hold-watch"] || j.spans["api-down"] || j.spans["away"] ||
+		j.since(2*time.Minute, "hold-watch", "api-down", "cut-watch", "clock", "away", "kill", "fail")
 }
 
 // look looks at everything.

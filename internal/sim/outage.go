@@ -147,12 +147,13 @@ func ails(n model.Node) (since, due time.Time, ok bool) {
 	return since, since.Add(silentFor), true
 }
 
-// fails takes note of nodes that do not work, or whose machine goes. mu is held.
+// fails takes note of nodes that do not work, or whose machine goes. A node that was never initialized is not ready for a while as a matter of course, and
+// is repaired like others once it is due: upstream's node.health controller looks at every managed node. mu is held.
 func (j *judge) fails(o model.World) {
 	for _, n := range o.Nodes {
-		_, _, ill := ails(n)
+		_, due, ill := ails(n)
 		_, goes := doomed(n)
-		if ill && n.Labels[model.LabelInitialized] == "true" || goes {
+		if ill && (n.Labels[model.LabelInitialized] == "true" || !due.After(j.s.now())) || goes {
 			j.failing[n.Name] = true
 		}
 	}
