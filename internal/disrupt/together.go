@@ -76,6 +76,9 @@ func (s *picture) saveTogether(group []*candidate, scores *balance) {
 	// ask is what the nodes bring, if that is so much.
 	ask := func(list []*candidate, atLeast model.Price) model.Price {
 		b := bill(list)
+		if b.now < atLeast {
+			return 0
+		}
 		return s.gain(list, s.whatIf().Within(b.now-atLeast, nodesOf(list)...))
 	}
 	best := ask(group, 1)
