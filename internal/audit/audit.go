@@ -5,13 +5,14 @@
 // every option of every purchase suits its pods, and when, however the options turn out, the pods can be bound one after the
 // other so that each passes the filters at its turn. It says what is wrong and does not repair it, does not judge whether the plan
 // is cheap (bound does). Missed asks whether a pod was left over for nothing. Cost: O(nodes + planned pods + purchases × options ×
-// distinct pods on them), and, when pods of the plan have a say about their neighbours or neighbours about them, O(kinds of running pods + running
+// distinct pods on them), purchases that are alike in all but their pods counted once, and, when pods of the plan have a say about their neighbours or neighbours about them, O(kinds of running pods + running
 // pods that count) and the search for an order, which is bounded. What a plan does not touch is not looked at.
 package audit
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/model"
@@ -67,73 +68,59 @@ func Check(w model.World, p place.Plan) []Finding {
 // judge looks at all rules.
 func (a *audit) judge(p place.Plan) {
 	a.order = p.Order
-	a.places(p)
+	bought, nominated := a.places(p)
+	a.tied = a.related()
 	var sum model.Price
-	for i, b := range p.NewClaims {
-		name := fmt.Sprintf("purchase %d for pool %s", i, b.Pool)
+	for i := range p.NewClaims {
+		b := &p.NewClaims[i]
+		name := "purchase " + strconv.Itoa(i) + " for pool " + b.Pool
 		if len(b.Options) == 0 || len(b.Pods) == 0 {
 			a.bad(OnSale, "%s has %d options for %d pods", name, len(b.Options), len(b.Pods))
 			continue
 		}
 		sum += b.Options[0].Price
-		a.purchase(name, b)
+		a.purchase(name, b, bought[i])
 	}
 	if sum != p.Price {
 		a.bad(Sum, "the plan says %s, the purchases cost %s", p.Price, sum)
 	}
-	a.limits(p)
-	a.supplies(p)
-	a.nominations(p)
+	a.limits()
+	a.supplies()
+	a.nominations(p, nominated)
 	a.unmade()
 	a.onePod()
 	a.neighbours()
-	a.weights(p)
+	a.weights(p, bought)
 }
 
 func (a *audit) bad(r Rule, format string, args ...any) {
 	a.out = append(a.out, Finding{r, fmt.Sprintf(format, args...)})
 }
 
-// places checks that every pod of the plan exists, waits, and is mentioned once.
-func (a *audit) places(p place.Plan) {
+// places checks that every pod of the plan exists, waits, and is mentioned once. It returns the pods that there are: of each purchase, and
+// of each nomination, nil where there is none.
+func (a *audit) places(p place.Plan) (bought [][]*subject, nominated []*subject) {
 	n := len(p.Existing) + len(p.Unscheduled)
-	for _, b := range p.NewClaims {
-		n += len(b.Pods)
+	for i := range p.NewClaims {
+		n += len(p.NewClaims[i].Pods)
 	}
-	a.named, a.placed = make(map[model.PodKey]*model.Pod, n), make(map[*model.Pod]bool, n)
-	once := func(k model.PodKey, placed bool) {
-		pod, twice := a.named[k]
-		if twice {
-			a.bad(OnePlace, "pod %s is mentioned twice", k)
-		} else {
-			pod = a.w.Index.Pod(k)
-			a.named[k] = pod
+	a.gather(n)
+	bought = make([][]*subject, len(p.NewClaims))
+	all := make([]*subject, 0, n)
+	for i := range p.NewClaims {
+		from := len(all)
+		for _, k := range p.NewClaims[i].Pods {
+			if s := a.once(k, true); s != nil {
+				all = append(all, s)
+			}
 		}
-		switch {
-		case pod == nil:
-			a.bad(KnownPod, "pod %s does not exist", k)
-		case placed && len(pod.Needs) > 0:
-			a.bad(UndecidedPod, "pod %s is placed although it needs %s", k, pod.Needs[0])
-		case placed && pod.Node != "" && !a.leaving[pod.Node]:
-			a.bad(KnownPod, "pod %s runs on node %s, which stays", k, pod.Node)
-		case placed && pod.Node != "" && (a.held(pod) || !pod.Reschedulable()):
-			a.bad(KnownPod, "pod %s runs on node %s, and nothing may move it", k, pod.Node)
-		case placed:
-			a.placed[pod] = true
-		case pod.Node != "":
-			a.moves[pod] = true
-		}
-	}
-	for _, b := range p.NewClaims {
-		for _, k := range b.Pods {
-			once(k, true)
-		}
+		bought[i] = all[from:len(all):len(all)]
 	}
 	for _, n := range p.Existing {
-		once(n.Pod, true)
+		nominated = append(nominated, a.once(n.Pod, true))
 	}
 	for _, l := range p.Unscheduled {
-		once(l.Pod, false)
+		a.once(l.Pod, false)
 		if l.Why == "" && len(l.Refusals) == 0 {
 			a.bad(Reason, "pod %s stays without a reason", l.Pod)
 		}
@@ -143,59 +130,99 @@ func (a *audit) places(p place.Plan) {
 			}
 		}
 	}
+	return bought, nominated
+}
+
+// gather makes room for so many pods. When that is most of those that wait, all of them are noted in the order in which they stand, which
+// is far cheaper than to find one after the other.
+func (a *audit) gather(n int) {
+	waiting := a.w.Index.Unbound()
+	most := waiting.Len() <= 2*n
+	if most {
+		n += waiting.Len()
+	}
+	a.named, a.subjects = make(map[model.PodKey]*subject, n), make([]subject, 0, n)
+	if most {
+		for p := range waiting.All() {
+			a.named[p.Key()] = a.note(p)
+		}
+	}
+}
+
+// note makes the subject of a pod. There is room for it.
+func (a *audit) note(p *model.Pod) *subject {
+	a.subjects = append(a.subjects, subject{Pod: p, kind: a.kind(p), plain: p.Node == "" && len(p.Needs) == 0})
+	s := &a.subjects[len(a.subjects)-1]
+	s.says = a.saying(s)
+	return s
+}
+
+// once notes that the plan mentions a pod, and returns it; nil when there is none.
+func (a *audit) once(k model.PodKey, placed bool) *subject {
+	s, known := a.named[k]
+	if !known {
+		if pod := a.w.Index.Pod(k); pod != nil {
+			s = a.note(pod)
+		}
+		a.named[k] = s
+	}
+	if s != nil && s.told {
+		a.bad(OnePlace, "pod %s is mentioned twice", k)
+	}
+	if s != nil {
+		s.told = true
+		if s.plain {
+			s.placed = s.placed || placed
+			return s
+		}
+	}
+	switch {
+	case s == nil:
+		a.bad(KnownPod, "pod %s does not exist", k)
+	case placed && len(s.Needs) > 0:
+		a.bad(UndecidedPod, "pod %s is placed although it needs %s", k, s.Needs[0])
+	case placed && s.Node != "" && !a.leaving[s.Node]:
+		a.bad(KnownPod, "pod %s runs on node %s, which stays", k, s.Node)
+	case placed && s.Node != "" && (a.held(s.Pod) || !s.Reschedulable()):
+		a.bad(KnownPod, "pod %s runs on node %s, and nothing may move it", k, s.Node)
+	case placed:
+		s.placed = true
+	}
+	if s != nil && s.Node != "" && (s.placed || !placed) {
+		a.moves[s.Pod] = true
+	}
+	return s
 }
 
 // purchase checks one machine to buy against every option it may become.
-func (a *audit) purchase(name string, b place.NewClaim) {
-	pool, ok := find(a.w.Pools, func(p model.Pool) bool { return p.Name == b.Pool })
-	if !ok || !open(pool) || pool.Class != b.Class {
-		a.bad(OpenPool, "%s: the pool may not buy this", name)
+func (a *audit) purchase(name string, b *place.NewClaim, pods []*subject) {
+	f := a.formOf(b)
+	f.times++
+	for _, x := range f.wrong {
+		a.out = append(a.out, Finding{x.Rule, name + ": " + x.Detail})
+	}
+	if f.pool == nil {
 		return
 	}
-	if class, ok := find(a.w.Classes, func(c model.Class) bool { return c.Ref == b.Class }); !ok || !class.Ready() {
-		a.bad(OpenPool, "%s: its class is not ready", name)
-	}
-	m := &machine{name: name, planned: make([]*model.Pod, 0, len(b.Pods)), faces: make([]*face, 0, len(b.Options))}
-	var pods model.Resources
-	for _, k := range b.Pods {
-		pod := a.named[k]
-		if pod == nil {
-			continue
-		}
-		m.planned = append(m.planned, pod)
-		pods = pods.Add(pod.Requests)
-		for _, t := range pool.Taints {
-			if t.Effect != model.PreferNoSchedule && !tolerated(t, pod.Tolerations) {
-				a.bad(Taints, "%s: pod %s does not tolerate %s", name, k, t)
+	m := &machine{name: name, form: f, planned: pods}
+	var sum model.Resources
+	for _, p := range pods {
+		sum = sum.Add(p.Requests)
+		for _, t := range f.pool.Taints {
+			if t.Effect != model.PreferNoSchedule && !tolerated(t, p.Tolerations) {
+				a.bad(Taints, "%s: pod %s does not tolerate %s", name, p.Key(), t)
 			}
 		}
 	}
-	kinds := a.kinds(m.planned)
-	asks := requirementText(b.Requirements)
-	known := a.known(pool, asks)
-	last := model.Price(0)
-	for _, o := range b.Options {
-		if last-o.Price > last/10_000 {
-			a.bad(BestFirst, "%s: %s is cheaper than the option before it", name, o.Key)
+	a.suit(m)
+	for _, s := range f.sizes {
+		if need := sum.Add(s.daemons); !need.FitsIn(s.gives) || !need.FitsIn(b.Requests) || !b.Requests.FitsIn(s.gives) {
+			a.room(m, b.Requests, sum)
+			break
 		}
-		last = o.Price
-		f := known[o.Key]
-		if f == nil {
-			if x, ok := a.offering(b.Pool, b.Class, o.Key); ok {
-				f = a.face(pool, b.Requirements, asks, x)
-			}
-		}
-		if f == nil || !f.sold.Available || f.sold.Price != o.Price {
-			a.bad(OnSale, "%s: %s is not on sale at %s", name, o.Key, o.Price)
-			continue
-		}
-		m.faces = append(m.faces, f)
-		a.option(option{name: name, pool: pool, b: b, f: f, pods: pods, kinds: kinds})
 	}
 	a.together(m)
-	a.variety(name, pool, b)
-	a.asks(name, b)
-	if len(m.faces) > 0 {
+	if len(f.faces) > 0 {
 		a.machines = append(a.machines, m)
 	}
 }
@@ -204,52 +231,40 @@ func open(p model.Pool) bool {
 	return !p.Deleting && p.Replicas == nil && model.IsTrue(p.Conditions, model.Ready)
 }
 
-// option is one way a purchase may turn out.
-type option struct {
-	name  string
-	pool  model.Pool
-	b     place.NewClaim
-	f     *face
-	pods  model.Resources
-	kinds []*model.Pod // one of each kind of pod on it
-}
-
-// option checks one offering as if it were the one that is bought.
-func (a *audit) option(x option) {
-	for _, r := range x.pool.Requirements {
-		if !x.f.holds(r) {
-			a.bad(Labels, "%s: %s breaks the pool's requirement on %s", x.name, x.f.what, r.Key)
+// room says in which of its options a purchase has too little for its pods, or its requests are wrong.
+func (a *audit) room(m *machine, requests, pods model.Resources) {
+	for _, f := range m.form.faces {
+		alloc := f.typ.Allocatable
+		need := pods.Add(f.daemons)
+		if short := need.Short(alloc); short != "" {
+			a.bad(Room, "%s: %s has too little %s: needs %s, has %s", m.name, f.what, short, need, alloc)
 		}
-	}
-	for _, r := range x.b.Requirements {
-		if !x.f.holds(r) {
-			a.bad(Labels, "%s: %s breaks the claim's requirement on %s", x.name, x.f.what, r.Key)
+		if short := need.Short(requests); short != "" {
+			a.bad(Room, "%s: requests say less %s than pods and daemons need on %s", m.name, short, f.what)
 		}
-	}
-	for _, p := range x.kinds {
-		a.suits(x.name, p, x.f)
-	}
-	alloc := x.f.typ.Allocatable
-	need := x.pods.Add(x.f.daemons)
-	if short := need.Short(alloc); short != "" {
-		a.bad(Room, "%s: %s has too little %s: needs %s, has %s", x.name, x.f.what, short, need, alloc)
-	}
-	if short := need.Short(x.b.Requests); short != "" {
-		a.bad(Room, "%s: requests say less %s than pods and daemons need on %s", x.name, short, x.f.what)
-	}
-	if short := x.b.Requests.Short(alloc); short != "" {
-		a.bad(Room, "%s: %s does not hold the requests: %s", x.name, x.f.what, short)
+		if short := requests.Short(alloc); short != "" {
+			a.bad(Room, "%s: %s does not hold the requests: %s", m.name, f.what, short)
+		}
 	}
 }
 
-// suits checks that one pod accepts a machine's labels, and that its volumes can be reached from there.
-func (a *audit) suits(name string, p *model.Pod, f *face) {
-	if !a.accepts(p, f) {
-		a.bad(Labels, "%s: pod %s does not accept %s", name, p.Key(), f.what)
-	}
-	for _, v := range p.Volumes {
-		if v.Terms != nil && !slices.ContainsFunc(v.Terms, f.meets) {
-			a.bad(Volumes, "%s: volume %s of pod %s cannot be reached from %s", name, v.ID, p.Key(), f.what)
+// suit checks that the pods accept the labels of whatever the machine turns out to be, and that their volumes can be reached from there.
+func (a *audit) suit(m *machine) {
+	var told []*kind
+	for _, p := range m.planned {
+		if p.kind == nil || m.form.suits(p) || slices.Contains(told, p.kind) {
+			continue
+		}
+		told = append(told, p.kind)
+		for _, f := range m.form.faces {
+			if !f.accepts(p) {
+				a.bad(Labels, "%s: pod %s does not accept %s", m.name, p.Key(), f.what)
+			}
+			for _, v := range p.Volumes {
+				if !f.reaches(v) {
+					a.bad(Volumes, "%s: volume %s of pod %s cannot be reached from %s", m.name, v.ID, p.Key(), f.what)
+				}
+			}
 		}
 	}
 }

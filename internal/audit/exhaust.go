@@ -97,7 +97,7 @@ func (e *exhaust) bought(p place.Plan, s sold, pod model.Pod) place.Plan {
 	// What runs on the machine beside its pods must be asked for too.
 	a := newAudit(e.w)
 	x, _ := a.offering(b.Pool, b.Class, s.o.Key())
-	b.Requests = a.face(s.pool, b.Requirements, "", x).daemons
+	b.Requests = a.face(&s.pool, b.Requirements, "", x).daemons
 	p.NewClaims = append(p.NewClaims, e.with(b, pod))
 	p.Price += s.o.Price
 	return p

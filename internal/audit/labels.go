@@ -31,15 +31,14 @@ func canonical(key string) string {
 }
 
 // accepts reports whether the pod's node selector and one of its affinity terms hold there. Volumes are not asked.
-func (a *audit) accepts(p *model.Pod, f *face) bool {
-	if len(p.NodeSelector) == 0 && p.Affinity == nil {
+func (f *face) accepts(p *subject) bool {
+	if p.kind == nil {
 		return true
 	}
-	k := a.kind(p)
-	ok, known := f.accepted[k]
+	ok, known := f.accepted[p.kind]
 	if !known {
-		ok = f.selected(p)
-		f.accepted[k] = ok
+		ok = f.selected(p.Pod)
+		f.accepted[p.kind] = ok
 	}
 	return ok
 }
@@ -127,17 +126,18 @@ func tolerated(t model.Taint, list []model.Toleration) bool {
 	return false
 }
 
-// variety checks minValues: the options of the purchase show enough distinct values, or the purchase is relaxed and its claim asks for no
-// more than they show.
-func (a *audit) variety(name string, pool model.Pool, b place.NewClaim) {
-	for _, r := range pool.Requirements {
+// variety checks minValues: the options of a purchase show enough distinct values, or it is relaxed and its claim asks for no more than they
+// show.
+func (a *audit) variety(f *form) {
+	b := f.claim
+	for _, r := range f.pool.Requirements {
 		if r.MinValues == 0 {
 			continue
 		}
 		seen := map[string]bool{}
 		for _, o := range b.Options {
 			x, ok := a.offering(b.Pool, b.Class, o.Key)
-			if v, there := a.nodeLabels(pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
+			if v, there := a.nodeLabels(f.pool, b.Requirements, x)[canonical(r.Key)]; ok && there {
 				seen[v] = true
 			}
 			for _, v := range x.t.Choices(x.o, r.Key) {
@@ -154,13 +154,13 @@ func (a *audit) variety(name string, pool model.Pool, b place.NewClaim) {
 			}
 		}
 		if len(seen) < want {
-			a.bad(Variety, "%s: options show %d values of %s, it takes %d", name, len(seen), r.Key, want)
+			f.bad(Variety, "options show %d values of %s, it takes %d", len(seen), r.Key, want)
 		}
 	}
 }
 
 // asks checks that the claim cannot become a type, zone or capacity type that is none of the options'.
-func (a *audit) asks(name string, b place.NewClaim) {
+func (f *form) asks() {
 	for _, x := range []struct {
 		key string
 		of  func(model.OfferingKey) string
@@ -169,13 +169,13 @@ func (a *audit) asks(name string, b place.NewClaim) {
 		{model.LabelZone, func(k model.OfferingKey) string { return k.Zone }},
 		{model.LabelCapacityType, func(k model.OfferingKey) string { return k.CapacityType }},
 	} {
-		r, ok := find(b.Requirements, func(r model.Requirement) bool { return r.Key == x.key && r.Op == model.In })
+		r, ok := find(f.claim.Requirements, func(r model.Requirement) bool { return r.Key == x.key && r.Op == model.In })
 		good := ok
 		for _, v := range r.Values {
-			good = good && slices.ContainsFunc(b.Options, func(o place.Option) bool { return x.of(o.Key) == v })
+			good = good && slices.ContainsFunc(f.claim.Options, func(o place.Option) bool { return x.of(o.Key) == v })
 		}
 		if !good {
-			a.bad(Asks, "%s: %s is not narrowed to the options", name, x.key)
+			f.bad(Asks, "%s is not narrowed to the options", x.key)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (a *audit) mayBecome(reqs []model.Requirement, class model.ClassRef, x offe
 			}
 		}
 	}
-	labels := a.nodeLabels(model.Pool{Class: class}, nil, x)
+	labels := a.nodeLabels(&model.Pool{Class: class}, nil, x)
 	for _, r := range reqs {
 		v, there := labels[canonical(r.Key)]
 		if choices := x.t.Choices(x.o, r.Key); len(choices) > 0 {

@@ -3,6 +3,7 @@ package audit
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/karpenter-aks/karpenter/internal/outage"
@@ -16,25 +17,49 @@ type audit struct {
 	shut     map[model.PodKey][]bool            // per pod and budget that lets nobody go, whether unready pods may; see held
 	own      map[model.ClassRef]map[string]bool // labels that machines of the class bring
 	faces    map[shop]map[model.OfferingKey]*face
-	kindOf   map[*model.Pod]string
-	named    map[model.PodKey]*model.Pod // pods that the plan speaks of; nil where there is none
-	placed   map[*model.Pod]bool         // those of them that it gives a place
-	moves    map[*model.Pod]bool         // pods that will not be where they run now, placed or not
+	forms    map[terms][]*form // of purchases
+	bought   []*form           // the same, in the plan's order
+	kinds    map[string]*kind
+	sayings  map[string]int
+	named    map[model.PodKey]*subject // nil where there is no such pod
+	subjects []subject                 // those that there are, and others that wait
+	moves    map[*model.Pod]bool       // pods that will not be where they run now, placed or not
 	sells    map[alone]bool
 	machines []*machine
 	order    []model.PodKey // in which the plan says that pods can be bound
+	asked    []string       // labels that terms of pods ask of others; see hear
+	tied     bool           // somebody has a say about neighbours
 	ties     *tallies       // nil when nobody has a say about neighbours
 	out      []Finding
+	text     []byte   // scratch of kind
+	labels   []string // scratch of kind
 }
+
+// subject is a pod that the plan speaks of, or could.
+type subject struct {
+	*model.Pod
+	kind   *kind // nil when nodes' labels do not matter to it
+	says   int   // what it requires of its neighbours, by number; 0 = nothing
+	plain  bool  // it waits, and nothing that it needs is undecided
+	told   bool  // the plan mentions it
+	seated bool  // it is on a machine of the plan
+	placed bool  // the plan gives it a place that it may have
+	kin    *kin  // when somebody has a say about neighbours
+	unit   *unit // when it has, or others have one about it
+}
+
+// kind is pods to whom nodes' labels matter in the same way.
+type kind struct{ id int }
 
 // machine is a node, a claim in flight or a purchase, with everything that it may turn out to be and the pods of the plan on it.
 type machine struct {
 	name    string
-	node    string  // its name, "" when there is none yet
-	faces   []*face // one for a node; one per offering otherwise
-	planned []*model.Pod
+	node    string // its name, "" when there is none yet
+	form    *form
+	planned []*subject
 	running []*model.Pod // beside planned ones; not listed where there are none
 	leaving bool
+	host    int // the number of its name as a domain, where that is not known yet
 }
 
 // face is one thing that a machine may turn out to be.
@@ -50,7 +75,8 @@ type face struct {
 	// crew are the daemons that will run here and do not yet, and daemons is what they need.
 	crew     []*model.Daemon
 	daemons  model.Resources
-	accepted map[string]bool
+	accepted map[*kind]bool
+	values   []int // by the tallies' keys; see labelled
 }
 
 // shop is where machines with the same requirements are bought.
@@ -69,7 +95,7 @@ func newAudit(w model.World) *audit {
 	w = w.Indexed()
 	w.Daemons = joining(w.Daemons)
 	return &audit{w: w, leaving: departing(&w), own: map[model.ClassRef]map[string]bool{},
-		faces: map[shop]map[model.OfferingKey]*face{}, kindOf: map[*model.Pod]string{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
+		faces: map[shop]map[model.OfferingKey]*face{}, forms: map[terms][]*form{}, kinds: map[string]*kind{}, sayings: map[string]int{}, moves: map[*model.Pod]bool{}, sells: map[alone]bool{}}
 }
 
 // departing lists the nodes on their way out: they, or their claims, are being deleted.
@@ -135,13 +161,13 @@ func (a *audit) offering(pool string, class model.ClassRef, k model.OfferingKey)
 
 // face is what a machine of the pool with these requirements is as one offering. asks is the requirements' text: equal
 // questions get the same answer.
-func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x offer) *face {
+func (a *audit) face(pool *model.Pool, reqs []model.Requirement, asks string, x offer) *face {
 	known, key := a.known(pool, asks), x.o.Key()
 	if f := known[key]; f != nil {
 		return f
 	}
 	f := &face{what: key.String(), sold: x.o, labels: a.nodeLabels(pool, reqs, x), taints: pool.Taints, attach: x.t.AttachLimits, typ: x.t,
-		either: map[string][]string{}, accepted: map[string]bool{}}
+		either: map[string][]string{}, accepted: map[*kind]bool{}}
 	for k := range x.t.Either {
 		values := x.t.Choices(x.o, k)
 		if values == nil {
@@ -153,7 +179,7 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 		})
 	}
 	for i := range a.w.Daemons {
-		if d := &a.w.Daemons[i]; a.daemonRuns(&d.Pod, f) {
+		if d := &a.w.Daemons[i]; f.runs(&d.Pod) {
 			f.daemons = f.daemons.Add(d.Pod.Requests)
 			f.crew = append(f.crew, d)
 		}
@@ -163,7 +189,7 @@ func (a *audit) face(pool model.Pool, reqs []model.Requirement, asks string, x o
 }
 
 // known is the faces that were made already for machines of the pool with requirements of such a text.
-func (a *audit) known(pool model.Pool, asks string) map[model.OfferingKey]*face {
+func (a *audit) known(pool *model.Pool, asks string) map[model.OfferingKey]*face {
 	at := shop{pool.Name, pool.Class, asks}
 	if a.faces[at] == nil {
 		a.faces[at] = map[model.OfferingKey]*face{}
@@ -194,13 +220,14 @@ func joining(list []model.Daemon) []model.Daemon {
 	return out
 }
 
-func (a *audit) daemonRuns(d *model.Pod, f *face) bool {
+// runs reports whether a daemon runs there.
+func (f *face) runs(d *model.Pod) bool {
 	for name, n := range d.Requests.Extended {
 		if f.typ.Allocatable.Extended[name] < n {
 			return false
 		}
 	}
-	return len(untolerated(f.taints, d)) == 0 && a.accepts(d, f)
+	return len(untolerated(f.taints, d)) == 0 && f.selected(d)
 }
 
 // untolerated lists the taints that keep the pod away.
@@ -229,7 +256,7 @@ func requirementText(reqs []model.Requirement) string {
 
 // nodeLabels is what the new node will be labelled with: what the pool hands out, what the claim settled of it, what the
 // machine is. A claim cannot settle what its pool says nothing about, nor can a pool hand out what only machines bring.
-func (a *audit) nodeLabels(pool model.Pool, reqs []model.Requirement, x offer) map[string]string {
+func (a *audit) nodeLabels(pool *model.Pool, reqs []model.Requirement, x offer) map[string]string {
 	labels := make(map[string]string, len(pool.Labels)+len(x.t.Labels)+len(x.o.Labels)+8)
 	for _, r := range reqs {
 		if r.Op == model.In && len(r.Values) == 1 && !a.machineLabel(pool.Class, canonical(r.Key)) &&
@@ -248,49 +275,50 @@ func (a *audit) nodeLabels(pool model.Pool, reqs []model.Requirement, x offer) m
 	return labels
 }
 
-// kind tells pods apart as far as nodes' labels matter to them: selector, affinity and volumes.
-func (a *audit) kind(p *model.Pod) string {
+// kind tells pods apart as far as nodes' labels matter to them: selector, affinity and volumes. nil when they do not.
+func (a *audit) kind(p *model.Pod) *kind {
 	if len(p.NodeSelector) == 0 && p.Affinity == nil && len(p.Volumes) == 0 {
-		return ""
+		return nil
 	}
-	if k, ok := a.kindOf[p]; ok {
-		return k
-	}
-	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(p.NodeSelector)) {
-		b.WriteString(k + "=" + p.NodeSelector[k] + ",")
-	}
-	terms := func(list []model.Term) {
-		for _, t := range list {
-			b.WriteString("|")
-			for _, r := range t {
-				b.WriteString(r.Key + " " + string(r.Op) + " " + strings.Join(r.Values, ",") + ";")
-			}
-		}
+	b := a.text[:0]
+	a.labels = slices.AppendSeq(a.labels[:0], maps.Keys(p.NodeSelector))
+	slices.Sort(a.labels)
+	for _, k := range a.labels {
+		b = quoted(quoted(b, k), p.NodeSelector[k])
 	}
 	if p.Affinity != nil {
-		b.WriteString("affinity")
-		terms(p.Affinity)
+		b = appendTerms(append(b, "affinity"...), p.Affinity)
 	}
 	for _, v := range p.Volumes {
 		if v.Terms != nil {
-			b.WriteString("volume" + v.ID)
-			terms(v.Terms)
+			b = appendTerms(quoted(append(b, "volume"...), v.ID), v.Terms)
 		}
 	}
-	a.kindOf[p] = b.String()
-	return a.kindOf[p]
+	if a.text = b; len(b) == 0 {
+		return nil
+	}
+	k := a.kinds[string(b)]
+	if k == nil {
+		k = &kind{len(a.kinds)}
+		a.kinds[string(b)] = k
+	}
+	return k
 }
 
-// kinds keeps one pod of each kind.
-func (a *audit) kinds(pods []*model.Pod) []*model.Pod {
-	seen := map[string]bool{"": true}
-	var out []*model.Pod
-	for _, p := range pods {
-		if k := a.kind(p); !seen[k] {
-			seen[k] = true
-			out = append(out, p)
+func appendTerms(b []byte, list []model.Term) []byte {
+	for _, t := range list {
+		b = append(b, '|')
+		for _, r := range t {
+			b = append(append(quoted(append(b, ' '), r.Key), r.Op...), ' ')
+			for _, v := range r.Values {
+				b = quoted(b, v)
+			}
 		}
 	}
-	return out
+	return b
+}
+
+// quoted appends a text so that it is clear where it ends.
+func quoted(b []byte, s string) []byte {
+	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 }

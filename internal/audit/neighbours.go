@@ -1,11 +1,11 @@
 package audit
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -24,19 +24,22 @@ const (
 
 // related reports whether any pod of the plan has a say about its neighbours, or a running pod or a daemon about a pod of the plan.
 func (a *audit) related() bool {
-	for p := range a.placed {
-		if len(p.PodAffinity)+len(p.PodAntiAffinity) > 0 || slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard }) {
+	any := false
+	for i := range a.subjects {
+		s := &a.subjects[i]
+		if s.placed && s.says > 0 {
 			return true
 		}
+		any = any || s.placed
 	}
-	if len(a.placed) == 0 {
+	if !any {
 		return false
 	}
 	refuses := func(d model.Daemon) bool { return len(d.Pod.PodAntiAffinity) > 0 }
 	if a.w.Index.Refusing().Len() == 0 && !slices.ContainsFunc(a.w.Daemons, refuses) {
 		return false
 	}
-	l := newLookup(a.w, maps.Keys(a.placed))
+	l := newLookup(a.w, a.placed())
 	for i := range a.w.Daemons {
 		if slices.ContainsFunc(a.w.Daemons[i].Pod.PodAntiAffinity, l.picks) {
 			return true
@@ -48,6 +51,70 @@ func (a *audit) related() bool {
 		}
 	}
 	return false
+}
+
+// saying is the number of what a pod requires of its neighbours, the same for pods that require the same; 0 when that is nothing.
+func (a *audit) saying(p *subject) int {
+	b := a.text[:0]
+	for i := range p.Spread {
+		if s := &p.Spread[i]; s.Hard {
+			b = append(strconv.AppendInt(append(b, 's'), int64(s.MaxSkew), 10), ' ')
+			b = append(strconv.AppendInt(b, int64(s.MinDomains), 10), ' ')
+			b = appendTerm(b, model.PodTerm{Key: s.Key, Selector: s.Selector})
+			b = append(strconv.AppendBool(b, s.HonorAffinity), ' ')
+			b = appendNodes(b, p, s)
+		}
+	}
+	for _, x := range p.PodAffinity {
+		b = appendTerm(append(b, 'n'), x)
+	}
+	for _, x := range p.PodAntiAffinity {
+		b = appendTerm(append(b, 'a'), x)
+	}
+	if a.text = b; len(b) == 0 {
+		return 0
+	}
+	n, known := a.sayings[string(b)]
+	if !known {
+		n = len(a.sayings) + 1
+		a.sayings[string(b)] = n
+		a.hear(p.Pod)
+	}
+	return n
+}
+
+// hear notes the labels that a pod's terms ask of others.
+func (a *audit) hear(p *model.Pod) {
+	ask := func(s *model.Selector) {
+		if s == nil {
+			return
+		}
+		for i := range s.Requirements {
+			if key := s.Requirements[i].Key; !slices.Contains(a.asked, key) {
+				a.asked = append(a.asked, key)
+			}
+		}
+	}
+	for i := range p.Spread {
+		ask(p.Spread[i].Selector)
+	}
+	for i := range p.PodAffinity {
+		ask(p.PodAffinity[i].Selector)
+	}
+	for i := range p.PodAntiAffinity {
+		ask(p.PodAntiAffinity[i].Selector)
+	}
+}
+
+// placed yields the pods that the plan gives a place.
+func (a *audit) placed() iter.Seq[*model.Pod] {
+	return func(yield func(*model.Pod) bool) {
+		for i := range a.subjects {
+			if s := &a.subjects[i]; s.placed && !yield(s.Pod) {
+				return
+			}
+		}
+	}
 }
 
 // lookup answers whether a term picks any of some pods.
@@ -97,7 +164,7 @@ func (l *lookup) picks(t model.PodTerm) bool {
 // neighbours checks topology spread, pod affinity and pod anti-affinity of all that was placed, as kube-scheduler would at
 // each pod's turn. Nodes that are leaving count until they are gone: the plan is sound if it is with them or without them.
 func (a *audit) neighbours() {
-	if !a.related() {
+	if !a.tied {
 		return
 	}
 	t := newTallies(a)
@@ -127,32 +194,20 @@ func (a *audit) neighbours() {
 func (a *audit) outcomes(t *tallies) [][]int {
 	first := make([]int, len(a.machines))
 	out := [][]int{first}
-	for _, key := range slices.Sorted(maps.Keys(t.keys)) {
-		may := make([]map[string]int, len(a.machines)) // value → first face that shows it
-		all, open := map[string]bool{}, false
-		for i, m := range a.machines {
-			may[i] = map[string]int{}
-			for j, f := range m.faces {
-				if v, ok := f.domain(key, m); ok {
-					if _, seen := may[i][v]; !seen {
-						may[i][v] = j
-					}
-					all[v] = true
-				}
-			}
-			open = open || len(may[i]) > 1
-		}
-		if !open {
+	keys := t.byName(len(t.keys), func(k int) string { return t.keys[k] })
+	for _, k := range keys {
+		if !slices.ContainsFunc(a.machines, func(m *machine) bool { return len(m.form.values[k]) > 1 }) {
 			continue
 		}
-		for _, to := range slices.Sorted(maps.Keys(all)) {
-			for _, shun := range slices.Sorted(maps.Keys(all)) {
+		all := t.byName(len(t.names[k]), func(v int) string { return t.names[k][v] })
+		for _, to := range all {
+			for _, shun := range all {
 				if to == shun || len(out) >= maxOutcomes {
 					continue
 				}
 				pick := make([]int, len(a.machines))
-				for i := range a.machines {
-					pick[i] = choose(may[i], to, shun)
+				for i, m := range a.machines {
+					pick[i] = choose(m.form.values[k], to, shun)
 				}
 				out = append(out, pick)
 			}
@@ -161,59 +216,55 @@ func (a *audit) outcomes(t *tallies) [][]int {
 	return out
 }
 
-// choose picks the face that shows one value, or else one that does not show the other.
-func choose(may map[string]int, to, shun string) int {
-	if j, ok := may[to]; ok {
-		return j
+// byName lists the numbers below n in the order of their names.
+func (t *tallies) byName(n int, name func(int) string) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
 	}
-	for _, v := range slices.Sorted(maps.Keys(may)) {
-		if v != shun {
-			return may[v]
+	slices.SortFunc(out, func(x, y int) int { return strings.Compare(name(x), name(y)) })
+	return out
+}
+
+// choose picks the face that shows one value, or else one that does not show the other.
+func choose(may []seen, to, shun int) int {
+	for _, x := range may {
+		if x.value == to {
+			return x.face
+		}
+	}
+	for _, x := range may {
+		if x.value != shun {
+			return x.face
 		}
 	}
 	return 0
 }
 
-// domain is the machine's value of a label as far as pods' topology is concerned.
-func (f *face) domain(key string, m *machine) (string, bool) {
-	key = canonical(key)
-	if v, ok := f.labels[key]; ok {
-		return v, true
-	}
-	if choices := f.either[key]; len(choices) > 0 {
-		return choices[0], true
-	}
-	if key == model.LabelHostname {
-		return "the host of " + m.name, true
-	}
-	return "", false
-}
-
 // alone lists, for every machine with an open domain whose pods look for others, the outcomes in which it stands in one domain and
 // whoever can is elsewhere. all is false when there are too many to play.
 func (a *audit) alone(t *tallies) (out [][]int, all bool) {
-	done := map[string]bool{}
+	type stand struct{ machine, key, value int }
+	done := map[stand]bool{}
 	for _, u := range t.units {
 		if u.kin.looks == nil {
 			continue
 		}
-		m := a.machines[u.machine]
-		for _, term := range u.kin.looks.terms {
-			for _, v := range m.values(term.Key) {
-				text := fmt.Sprint(u.machine, term.Key, v)
-				if len(m.values(term.Key)) < 2 || done[text] {
+		for _, k := range u.kin.looks.keys {
+			values := a.machines[u.machine].form.values[k]
+			for _, v := range values {
+				at := stand{u.machine, k, v.value}
+				if len(values) < 2 || done[at] {
 					continue
 				}
-				if done[text] = true; len(out) == maxAlone {
+				if done[at] = true; len(out) == maxAlone {
 					return nil, false
 				}
 				pick := make([]int, len(a.machines))
 				for i, o := range a.machines {
-					pick[i] = max(0, slices.IndexFunc(o.faces, func(f *face) bool {
-						at, ok := f.domain(term.Key, o)
-						return ok && (at == v) == (i == u.machine)
-					}))
+					pick[i] = elsewhere(o.form.values[k], v.value)
 				}
+				pick[u.machine] = v.face
 				out = append(out, pick)
 			}
 		}
@@ -221,35 +272,53 @@ func (a *audit) alone(t *tallies) (out [][]int, all bool) {
 	return out, true
 }
 
+// elsewhere picks the first face that does not show a value of a label.
+func elsewhere(may []seen, value int) int {
+	first := -1
+	for _, x := range may {
+		if (x.value != value || value == unknown) && (first < 0 || x.face < first) {
+			first = x.face
+		}
+	}
+	return max(0, first)
+}
+
 // openNeighbours checks pods with required pod affinity on machines whose domain is open still, where there are too many of them to play
 // it through. Whatever the domain turns out to be, what they look for must be there: on the same machine without looking for
 // anything itself, or on a machine that can be nowhere else.
 func (a *audit) openNeighbours(t *tallies) {
 	for _, u := range t.units {
-		if u.kin.looks == nil {
+		x := u.kin.looks
+		if x == nil {
 			continue
 		}
 		m := a.machines[u.machine]
-		for _, term := range u.kin.looks.terms {
-			values := m.values(term.Key)
+		for i, k := range x.keys {
+			values := m.form.values[k]
 			if len(values) < 2 {
 				continue
 			}
 			apart, here := false, false
-			fixed := map[string]bool{}
-			for _, s := range u.kin.looks.who {
-				if s.machine == u.machine {
-					here = here || s.pod != u.pods[0] && len(s.pod.PodAffinity) == 0
-					continue
+			fixed := map[int]bool{}
+			other := func(machine int, looks bool) {
+				if machine == u.machine {
+					here = here || !looks
+					return
 				}
 				apart = true
-				if at := a.machines[s.machine].values(term.Key); len(at) == 1 {
-					fixed[at[0]] = true
+				if at := a.machines[machine].form.values[k]; len(at) == 1 && at[0].value != unknown {
+					fixed[at[0].value] = true
 				}
 			}
+			for _, v := range x.units {
+				other(v.machine, v.kin.looks != nil)
+			}
+			for _, s := range x.there {
+				other(s.machine, len(s.pod.PodAffinity) > 0)
+			}
 			for _, v := range values {
-				if apart && !here && !fixed[v] {
-					a.bad(Affinity, "%s: pod %s may come to %s of %s, where nothing that it looks for is certain to run", m.name, u.pods[0].Key(), v, term.Key)
+				if apart && !here && !fixed[v.value] {
+					a.bad(Affinity, "%s: pod %s may come to %s of %s, where nothing that it looks for is certain to run", m.name, u.first.Key(), t.name(k, v.value), x.terms[i].Key)
 					break
 				}
 			}
@@ -257,38 +326,27 @@ func (a *audit) openNeighbours(t *tallies) {
 	}
 }
 
-// values lists what a label of the machine may turn out to be.
-func (m *machine) values(key string) []string {
-	var out []string
-	for _, f := range m.faces {
-		if v, ok := f.domain(key, m); ok && !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 func termText(t model.PodTerm) string { return string(appendTerm(nil, t)) }
 
 // appendTerm appends what tells terms apart.
 func appendTerm(b []byte, t model.PodTerm) []byte {
-	b = append(b, canonical(t.Key)...)
-	quoted := func(list []string) {
+	b = quoted(b, canonical(t.Key))
+	texts := func(list []string) {
 		b = append(b, ' ')
 		for _, v := range list {
-			b = append(strconv.AppendQuote(b, v), ',')
+			b = quoted(b, v)
 		}
 	}
-	quoted(t.Namespaces)
+	texts(t.Namespaces)
 	for _, s := range []*model.Selector{t.Selector, t.NamespaceSelector} {
 		if s == nil {
 			b = append(b, " nothing"...)
 			continue
 		}
 		for _, r := range s.Requirements {
-			b = append(strconv.AppendQuote(append(b, ' '), r.Key), ' ')
+			b = quoted(append(b, ' '), r.Key)
 			b = append(b, r.Op...)
-			quoted(r.Values)
+			texts(r.Values)
 			b = append(b, ';')
 		}
 		b = append(b, '.')

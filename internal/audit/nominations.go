@@ -12,14 +12,14 @@ import (
 
 // nominations checks that nodes and claims really hold, together, what is expected there. Where pods have a say about their neighbours, nodes
 // and claims on which nothing is expected are looked at too: they are domains, and have pods.
-func (a *audit) nominations(p place.Plan) {
-	nodes, claims := map[string][]*model.Pod{}, map[string][]*model.Pod{}
-	for _, n := range p.Existing {
+func (a *audit) nominations(p place.Plan, nominated []*subject) {
+	nodes, claims := map[string][]*subject{}, map[string][]*subject{}
+	for i, n := range p.Existing {
 		if (n.Node == "") == (n.Claim == "") {
 			a.bad(Target, "pod %s: want a node or a claim, have %q and %q", n.Pod, n.Node, n.Claim)
 			continue
 		}
-		pod := a.named[n.Pod]
+		pod := nominated[i]
 		if pod == nil {
 			continue
 		}
@@ -29,10 +29,9 @@ func (a *audit) nominations(p place.Plan) {
 			claims[n.Claim] = append(claims[n.Claim], pod)
 		}
 	}
-	related := a.related()
 	for i := range a.w.Nodes {
 		n := &a.w.Nodes[i]
-		if pods := nodes[n.Name]; len(pods) > 0 || related {
+		if pods := nodes[n.Name]; len(pods) > 0 || a.tied {
 			a.node(n, pods)
 			delete(nodes, n.Name)
 		}
@@ -40,7 +39,7 @@ func (a *audit) nominations(p place.Plan) {
 	for i := range a.w.Claims {
 		c := &a.w.Claims[i]
 		pods := claims[c.Name]
-		if len(pods) == 0 && !related || c.Deleting() || c.NodeName != "" || a.w.Index.NodeBy(c.ProviderID) != nil && len(pods) == 0 {
+		if len(pods) == 0 && !a.tied || c.Deleting() || c.NodeName != "" || a.w.Index.NodeBy(c.ProviderID) != nil && len(pods) == 0 {
 			continue
 		}
 		a.claim(c, pods)
@@ -54,7 +53,7 @@ func (a *audit) nominations(p place.Plan) {
 	}
 }
 
-func (a *audit) node(n *model.Node, pods []*model.Pod) {
+func (a *audit) node(n *model.Node, pods []*subject) {
 	if len(pods) > 0 && (n.Cordoned || n.HasTaint(model.TaintDisrupted) || a.leaving[n.Name]) {
 		a.bad(Target, "node %s takes no pods", n.Name)
 		return
@@ -63,7 +62,8 @@ func (a *audit) node(n *model.Node, pods []*model.Pod) {
 	if len(pods) > 0 && !young && n.Ready != model.True {
 		a.bad(Target, "node %s is not ready", n.Name)
 	}
-	m := &machine{name: "node " + n.Name, node: n.Name, faces: []*face{f}, planned: pods, leaving: a.leaving[n.Name]}
+	form := &form{faces: []*face{f}, suited: map[*kind]bool{}}
+	m := &machine{name: "node " + n.Name, node: n.Name, form: form, planned: pods, leaving: a.leaving[n.Name]}
 	a.machines = append(a.machines, m)
 	if len(pods) == 0 {
 		return
@@ -74,17 +74,17 @@ func (a *audit) node(n *model.Node, pods []*model.Pod) {
 			continue
 		}
 		used = used.Add(p.Requests)
-		if !a.placed[p] && !a.moves[p] {
+		if !a.moves[p] {
 			m.running = append(m.running, p)
 		}
 	}
 	for _, p := range pods {
 		used = used.Add(p.Requests)
-		for _, t := range untolerated(f.taints, p) {
+		for _, t := range untolerated(f.taints, p.Pod) {
 			a.bad(Taints, "pod %s does not tolerate %s of node %s", p.Key(), t, n.Name)
 		}
-		a.suits(m.name, p, f)
 	}
+	a.suit(m)
 	if short := used.Short(alloc); short != "" {
 		a.bad(Room, "node %s has too little %s: would hold %s, has %s", n.Name, short, used, alloc)
 	}
@@ -93,7 +93,7 @@ func (a *audit) node(n *model.Node, pods []*model.Pod) {
 
 // nodeFace is a node as pods see it once it is ready, what it gives, and whether it is on its way to being ready.
 func (a *audit) nodeFace(n *model.Node) (f *face, alloc model.Resources, young bool) {
-	f = &face{what: "node " + n.Name, labels: plain(n.Labels), attach: n.AttachLimits, accepted: map[string]bool{}}
+	f = &face{what: "node " + n.Name, labels: plain(n.Labels), attach: n.AttachLimits, accepted: map[*kind]bool{}}
 	alloc = n.Allocatable
 	var startup []model.Taint
 	c := a.w.Index.ClaimOf(n)
@@ -194,20 +194,18 @@ func goesAway(t model.Taint, startup []model.Taint) bool {
 }
 
 // claim checks a claim in flight against everything that it may become.
-func (a *audit) claim(c *model.Claim, pods []*model.Pod) {
+func (a *audit) claim(c *model.Claim, pods []*subject) {
 	var sum model.Resources
 	for _, p := range pods {
 		sum = sum.Add(p.Requests)
-		for _, t := range untolerated(c.Taints, p) {
+		for _, t := range untolerated(c.Taints, p.Pod) {
 			a.bad(Taints, "pod %s does not tolerate %s of claim %s", p.Key(), t, c.Name)
 		}
 	}
-	m := &machine{name: "claim " + c.Name, planned: pods}
-	kinds := a.kinds(pods)
-	for _, f := range a.claimFaces(c) {
-		m.faces = append(m.faces, f)
+	m := &machine{name: "claim " + c.Name, form: &form{faces: a.claimFaces(c), suited: map[*kind]bool{}}, planned: pods}
+	for _, f := range m.form.faces {
 		if len(pods) == 0 {
-			continue
+			break
 		}
 		need, alloc := sum.Add(f.daemons), f.typ.Allocatable
 		if !c.Allocatable.IsZero() {
@@ -216,12 +214,10 @@ func (a *audit) claim(c *model.Claim, pods []*model.Pod) {
 		if short := need.Short(alloc); short != "" {
 			a.bad(Room, "claim %s as %s has too little %s", c.Name, f.what, short)
 		}
-		for _, p := range kinds {
-			a.suits(m.name, p, f)
-		}
 	}
+	a.suit(m)
 	a.together(m)
-	if len(m.faces) > 0 {
+	if len(m.form.faces) > 0 {
 		a.machines = append(a.machines, m)
 	}
 }
@@ -242,7 +238,7 @@ func (a *audit) claimFaces(c *model.Claim) []*face {
 	for _, t := range c.Taints {
 		asks += t.String()
 	}
-	pool := model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels, Taints: c.Taints, Requirements: reqs}
+	pool := &model.Pool{Name: c.Pool, Class: c.Class, Labels: c.Labels, Taints: c.Taints, Requirements: reqs}
 	var out []*face
 	for _, t := range a.w.Catalog(c.Pool, c.Class).Types {
 		if !c.Requests.FitsIn(t.Allocatable) {
@@ -255,7 +251,7 @@ func (a *audit) claimFaces(c *model.Claim) []*face {
 		}
 	}
 	if len(out) == 0 {
-		f := &face{what: "what it says of itself", labels: plain(c.Labels), taints: c.Taints, accepted: map[string]bool{}}
+		f := &face{what: "what it says of itself", labels: plain(c.Labels), taints: c.Taints, accepted: map[*kind]bool{}}
 		f.typ.Allocatable = c.Allocatable
 		if !c.Allocatable.IsZero() {
 			out = append(out, f)
@@ -266,7 +262,7 @@ func (a *audit) claimFaces(c *model.Claim) []*face {
 
 // choiceText names a way that machines may turn out, for findings.
 func choiceText(m *machine, f *face) string {
-	if len(m.faces) == 1 {
+	if len(m.form.faces) == 1 {
 		return m.name
 	}
 	return fmt.Sprintf("%s as %s", m.name, f.what)

@@ -19,7 +19,7 @@ func Lost(w model.World, p place.Plan, orders int) (queued bool, drawn int) {
 	}
 	queue := slices.Clone(a.ties.said)
 	slices.SortStableFunc(queue, func(x, y *unit) int {
-		return cmp.Or(cmp.Compare(y.pods[0].Priority, x.pods[0].Priority), x.pods[0].Created.Compare(y.pods[0].Created))
+		return cmp.Or(cmp.Compare(y.first.Priority, x.first.Priority), x.first.Created.Compare(y.first.Created))
 	})
 	queued = a.ties.loses(queue)
 	dice := uint64(1)
@@ -39,18 +39,16 @@ func (t *tallies) loses(queue []*unit) bool {
 
 // asSaid lists the units, each as often as it has pods, in the order that the plan says, and then those of which it says nothing.
 func (t *tallies) asSaid() (out []*unit) {
-	of := make(map[*model.Pod]*unit, len(t.a.placed))
+	n := 0
 	for _, u := range t.units {
-		for _, p := range u.pods {
-			of[p] = u
-		}
-		u.waits = len(u.pods)
+		u.waits = u.pods
+		n += u.pods
 	}
-	out = make([]*unit, 0, len(t.a.placed))
+	out = make([]*unit, 0, n)
 	for _, k := range t.a.order {
-		if u := of[t.a.named[k]]; u != nil && u.waits > 0 {
-			out = append(out, u)
-			u.waits--
+		if s := t.a.named[k]; s != nil && s.unit != nil && s.unit.waits > 0 {
+			out = append(out, s.unit)
+			s.unit.waits--
 		}
 	}
 	for _, u := range t.units {
@@ -74,7 +72,7 @@ func (t *tallies) queue(order int) (out []*unit) {
 		slices.SortStableFunc(list, func(x, y *unit) int { return cmp.Compare(y.kin.pod.Requests.CPU, x.kin.pod.Requests.CPU) })
 	}
 	for _, u := range list {
-		out = append(out, slices.Repeat([]*unit{u}, len(u.pods))...)
+		out = append(out, slices.Repeat([]*unit{u}, u.pods)...)
 	}
 	return out
 }

@@ -9,10 +9,11 @@ import (
 // play is one way that machines may turn out, and pods being bound to them one by one.
 type play struct {
 	t      *tallies
-	faces  []*face             // by machine; nil when the machine is gone
-	gone   bool                // leaving machines are
-	worlds map[string]*domains // those that hang on what is picked
-	states []*state            // by tally
+	faces  []*face    // by machine; nil when the machine is gone
+	gone   bool       // leaving machines are
+	worlds []*domains // by split: those that hang on what is picked
+	states []state    // by tally
+	room   []int      // counters that nobody has yet
 }
 
 // parked is why a pod has to wait: a tally, and a domain of it.
@@ -24,7 +25,7 @@ type parked struct {
 // domains is the values of one label over the machines.
 type domains struct {
 	names []string
-	at    []int  // by machine; -1 = the machine has no such label
+	at    []int  // by machine; none = the machine has no such label
 	in    []bool // by machine: it counts
 	live  []int  // domains in which some machine counts
 }
@@ -33,7 +34,7 @@ type domains struct {
 type state struct {
 	over    []*domains // by term
 	count   [][]int    // by term and domain
-	ending  [][]int    // the same, of pods that end
+	ending  [][]int    // the same, of pods that end; empty where none do
 	total   int
 	owners  []int // by domain, for anti-affinity
 	least   int   // of the live domains
@@ -72,42 +73,60 @@ func (t *tallies) play(pick []int, gone bool) []Finding {
 }
 
 func (t *tallies) begin(pick []int, gone bool) *play {
-	p := &play{t: t, gone: gone, worlds: map[string]*domains{}}
+	p := &play{t: t, gone: gone, worlds: make([]*domains, len(t.worlds)), faces: make([]*face, len(t.a.machines)), states: t.states, room: t.room}
+	clear(t.room)
 	for i, m := range t.a.machines {
-		if gone && m.leaving {
-			p.faces = append(p.faces, nil)
-			continue
+		if !gone || !m.leaving {
+			p.faces[i] = m.form.faces[pick[i]]
 		}
-		p.faces = append(p.faces, m.faces[pick[i]])
 	}
-	for _, x := range t.list {
-		s := &state{}
-		for _, term := range x.terms {
-			d := p.domains(x, term.Key)
-			s.over, s.count = append(s.over, d), append(s.count, make([]int, len(d.names)))
-			s.ending = append(s.ending, make([]int, len(d.names)))
-			for _, e := range x.ending {
-				if at := d.at[e.machine]; at >= 0 {
-					s.ending[len(s.ending)-1][at]++
-				}
-			}
-		}
-		s.owners = make([]int, len(s.over[0].names))
-		for _, o := range x.owners {
-			if d := s.over[0].at[o.machine]; d >= 0 {
-				s.owners[d]++
-			}
-		}
-		for _, w := range x.there {
-			s.add(w.machine)
-		}
-		p.states = append(p.states, s)
+	for i, x := range t.list {
+		p.start(&p.states[i], x)
 	}
 	p.bindDaemons()
-	for _, s := range p.states {
-		s.settle()
+	for i := range p.states {
+		p.states[i].settle()
 	}
 	return p
+}
+
+// start counts who is there already.
+func (p *play) start(s *state, x *tally) {
+	*s = state{over: s.over[:0], count: s.count[:0], ending: s.ending[:0]}
+	for i := range x.terms {
+		d := p.domains(x, i)
+		s.over, s.count = append(s.over, d), append(s.count, p.zeros(len(d.names)))
+	}
+	for _, w := range x.there {
+		s.add(w.machine)
+	}
+	if len(x.ending) > 0 {
+		for _, d := range s.over {
+			n := p.zeros(len(d.names))
+			for _, e := range x.ending {
+				if at := d.at[e.machine]; at >= 0 {
+					n[at]++
+				}
+			}
+			s.ending = append(s.ending, n)
+		}
+	}
+	if x.rule != AntiAffinity {
+		return
+	}
+	s.owners = p.zeros(len(s.over[0].names))
+	for _, o := range x.owners {
+		if d := s.over[0].at[o.machine]; d >= 0 {
+			s.owners[d]++
+		}
+	}
+}
+
+// zeros takes so many of the counters.
+func (p *play) zeros(n int) []int {
+	out := p.room[:n:n]
+	p.room = p.room[n:]
+	return out
 }
 
 // bindDaemons puts the daemons of machines that are to come onto them, ahead of everybody.
@@ -130,51 +149,37 @@ func (p *play) bindDaemons() {
 	}
 }
 
-// domains sorts the machines by a label. For spread, machines count that have all labels of the pod's constraints and
-// that the policies do not leave out.
-func (p *play) domains(x *tally, key string) *domains {
-	text := canonical(key)
-	if x.rule == Spread {
-		text += " " + x.nodes
-	}
-	known := p.worlds
-	if !p.gone && p.t.settled(x, key) {
+// domains sorts the machines by the label of a tally's term. For spread, machines count that have all labels of the pod's constraints
+// and that the policies do not leave out.
+func (p *play) domains(x *tally, term int) *domains {
+	known, split := p.worlds, x.split[term]
+	if !p.gone && p.t.settled(x, x.keys[term]) {
 		known = p.t.worlds
 	}
-	if known[text] == nil {
-		known[text] = p.sorted(x, key)
+	if known[split] == nil {
+		known[split] = p.sorted(x, x.keys[term])
 	}
-	return known[text]
+	return known[split]
 }
 
-func (p *play) sorted(x *tally, key string) *domains {
-	d := &domains{at: make([]int, len(p.faces)), in: make([]bool, len(p.faces))}
-	index := map[string]int{}
-	if canonical(key) == model.LabelHostname {
-		index = make(map[string]int, len(p.faces)) // one for each machine
-	}
-	var alive []bool
+func (p *play) sorted(x *tally, key int) *domains {
+	d := &domains{names: p.t.names[key], at: make([]int, len(p.faces)), in: make([]bool, len(p.faces))}
+	alive := make([]bool, len(d.names))
 	for i, f := range p.faces {
-		d.at[i] = -1
+		d.at[i] = none
 		if f == nil {
 			continue
 		}
 		m := p.t.a.machines[i]
-		v, ok := f.domain(key, m)
-		if !ok {
+		at := m.at(f, key)
+		if at == none {
 			continue
-		}
-		at, seen := index[v]
-		if !seen {
-			at = len(d.names)
-			index[v] = at
-			d.names, alive = append(d.names, v), append(alive, false)
 		}
 		d.at[i] = at
 		d.in[i] = x.rule != Spread || p.eligible(x, f, m)
-		if d.in[i] && !alive[d.at[i]] {
-			alive[d.at[i]] = true
-			d.live = append(d.live, d.at[i])
+		if d.in[i] && !alive[at] {
+			alive[at] = true
+			d.live = append(d.live, at)
 		}
 	}
 	return d
@@ -182,11 +187,11 @@ func (p *play) sorted(x *tally, key string) *domains {
 
 func (p *play) eligible(x *tally, f *face, m *machine) bool {
 	for _, k := range x.all {
-		if _, ok := f.domain(k, m); !ok {
+		if m.at(f, k) == none {
 			return false
 		}
 	}
-	return (!x.spread.HonorAffinity || p.t.a.accepts(x.owner, f)) && (!x.spread.HonorTaints || len(untolerated(f.taints, x.owner)) == 0)
+	return (!x.spread.HonorAffinity || f.accepts(x.owner)) && (!x.spread.HonorTaints || len(untolerated(f.taints, x.owner.Pod)) == 0)
 }
 
 // add counts one pod on a machine.
@@ -247,7 +252,7 @@ func (p *play) bindAll(queue []*unit) []*unit {
 // blocked reports whether the next pod of a unit would be refused now, and by what.
 func (p *play) blocked(u *unit) (parked, bool) {
 	for i, x := range u.kin.spreads {
-		s, limit := p.states[x.id], u.kin.limits[i]
+		s, limit := &p.states[x.id], u.kin.limits[i]
 		d := s.over[0].at[u.machine]
 		if d < 0 {
 			return parked{x, d}, true
@@ -260,12 +265,12 @@ func (p *play) blocked(u *unit) (parked, bool) {
 	if x == nil {
 		return parked{}, false
 	}
-	s, all := p.states[x.id], true
+	s, all := &p.states[x.id], true
 	for i, d := range s.over {
 		if d.at[u.machine] < 0 {
 			return parked{x, -1}, true
 		}
-		all = all && s.count[i][d.at[u.machine]]+s.ending[i][d.at[u.machine]] > 0
+		all = all && (s.count[i][d.at[u.machine]] > 0 || len(s.ending) > 0 && s.ending[i][d.at[u.machine]] > 0)
 	}
 	// The first of a group that looks for its own kind may start anywhere.
 	if all || s.total == 0 && slices.Contains(u.kin.counted, x) {

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -19,17 +18,20 @@ type tallies struct {
 	byLabel    map[[2]string][]*tally
 	rest       []*tally
 	namespaces map[string]map[string]string
-	keys       map[string]bool // the labels that make domains
-	at         map[string]int  // machines that are nodes, by name
+	keys       []string   // the labels that make domains, by number
+	names      [][]string // by key: its values, by number
+	numbers    []map[string]int
+	sure       []bool         // by key: no machine's value hangs on what is picked
+	at         map[string]int // machines that are nodes, by name
 	kins       map[string]*kin
 	units      []*unit
 	said       []*unit                // the units, each as often as it has pods, in the plan's order
 	crew       map[*model.Daemon]*kin // daemons, with who counts them and whom they refuse
-	same       map[string]bool        // labels, and whether no machine's value hangs on what is picked
-	worlds     map[string]*domains    // those that are alike whatever is picked
-	// Scratch of kinText, which is asked of every pod of the plan.
-	text   []byte
-	labels []string
+	splits     map[string]int         // numbers of the ways in which machines are sorted into domains
+	worlds     []*domains             // by split: those that are alike whatever is picked
+	text       []byte                 // scratch of kinOf
+	states     []state                // of the play that is on, by tally
+	room       []int                  // their counters
 }
 
 // tally counts, by domain, the pods that all of its terms pick.
@@ -37,15 +39,17 @@ type tally struct {
 	id    int
 	rule  Rule // Spread, Affinity or AntiAffinity
 	terms []model.PodTerm
+	keys  []int // by term
+	split []int // by term
 	// For spread: whose constraint it is, so that nodes may be left out as the policies say, and the labels that a node needs.
 	spread model.Spread
-	owner  *model.Pod
-	all    []string
-	nodes  string // what tells apart which machines count for it; spread only
-	who    []seat // pods that are counted, running and planned
-	there  []seat // those of them that the plan gives no place
-	ending []seat // pods that end, which may be found as long as they are there
-	owners []seat // running pods whose anti-affinity it is
+	owner  *subject
+	all    []int
+	nodes  string  // what tells apart which machines count for it; spread only
+	units  []*unit // planned pods that are counted
+	there  []seat  // and running ones, which the plan gives no place
+	ending []seat  // pods that end, which may be found as long as they are there
+	owners []seat  // running pods whose anti-affinity it is
 }
 
 // seat is a pod and the machine that it is on.
@@ -56,7 +60,7 @@ type seat struct {
 
 // kin is planned pods that are alike in all that matters here.
 type kin struct {
-	pod     *model.Pod
+	pod     *subject
 	spreads []*tally // its own hard constraints
 	limits  []model.Spread
 	self    []int  // by constraint: 1 when it counts the pod itself, else 0
@@ -67,33 +71,36 @@ type kin struct {
 
 // unit is planned pods of one kin on one machine.
 type unit struct {
-	kin     *kin
-	machine int
-	pods    []*model.Pod
-	waits   int // how many of them are not in the plan's order yet; see asSaid
+	kin         *kin
+	machine     int
+	pods        int
+	first, last *subject
+	waits       int // how many of them are not in the plan's order yet; see asSaid
 }
 
 func newTallies(a *audit) *tallies {
 	t := &tallies{a: a, byText: map[string]*tally{}, byLabel: map[[2]string][]*tally{}, namespaces: map[string]map[string]string{},
-		keys: map[string]bool{}, at: map[string]int{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}, same: map[string]bool{}, worlds: map[string]*domains{}}
+		at: map[string]int{}, kins: map[string]*kin{}, crew: map[*model.Daemon]*kin{}, splits: map[string]int{}}
 	for _, n := range a.w.Namespaces {
 		t.namespaces[n.Name] = n.Labels
+	}
+	for k := range a.w.Index.Refusing().All() {
+		a.hear(k.Pod())
+	}
+	for i := range a.w.Daemons {
+		a.hear(&a.w.Daemons[i].Pod)
 	}
 	for i, m := range a.machines {
 		if m.node != "" {
 			t.at[m.node] = i
 		}
-		own := len(t.units) // where the machine's units begin: few
 		for _, p := range m.planned {
-			k := t.kinOf(p)
-			at := own
-			for at < len(t.units) && t.units[at].kin != k {
-				at++
-			}
-			if at == len(t.units) {
-				t.units = append(t.units, &unit{kin: k, machine: i})
-			}
-			t.units[at].pods = append(t.units[at].pods, p)
+			p.seated = true
+		}
+	}
+	for i := range a.subjects {
+		if p := &a.subjects[i]; p.seated {
+			p.kin = t.kinOf(p)
 		}
 	}
 	t.refusing()
@@ -101,20 +108,16 @@ func newTallies(a *audit) *tallies {
 		d := &a.w.Daemons[i]
 		pod := d.Pod
 		pod.Namespace = d.Namespace
-		t.crew[d] = &kin{pod: &pod, shuns: t.shunned(&pod)}
+		t.crew[d] = &kin{pod: &subject{Pod: &pod}, shuns: t.shunned(&pod)}
 	}
 	for _, k := range t.kins {
-		k.counted = t.picking(k.pod)
+		k.counted = t.picking(k.pod.Pod)
 	}
 	for _, k := range t.crew {
-		k.counted = t.picking(k.pod)
+		k.counted = t.picking(k.pod.Pod)
 	}
-	for _, u := range t.units {
-		for _, x := range u.kin.counted {
-			for _, p := range u.pods {
-				x.who = append(x.who, seat{p, u.machine})
-			}
-		}
+	for i, m := range a.machines {
+		t.unite(i, m)
 	}
 	for k := range a.w.Index.Kinds().All() {
 		if counted := t.picking(k.Pod()); len(counted) > 0 {
@@ -123,21 +126,58 @@ func newTallies(a *audit) *tallies {
 					if s.pod.Deleting() {
 						x.ending = append(x.ending, s)
 					} else {
-						x.who = append(x.who, s)
+						x.there = append(x.there, s)
 					}
 				}
 			}
 		}
 	}
-	for _, x := range t.list {
-		for _, s := range x.who {
-			if !a.placed[s.pod] {
-				x.there = append(x.there, s)
-			}
-		}
-	}
+	t.learn()
+	t.worlds, t.states = make([]*domains, len(t.splits)), make([]state, len(t.list))
+	t.room = make([]int, t.counters())
 	t.said = t.asSaid()
 	return t
+}
+
+// counters is how many numbers the states of all tallies have.
+func (t *tallies) counters() (n int) {
+	for _, x := range t.list {
+		for _, k := range x.keys {
+			n += len(t.names[k])
+			if len(x.ending) > 0 {
+				n += len(t.names[k])
+			}
+		}
+		if x.rule == AntiAffinity {
+			n += len(t.names[x.keys[0]])
+		}
+	}
+	return n
+}
+
+// unite makes the units of a machine: of those only who ask something of others, or of whom others do. The rest may be bound at any time.
+func (t *tallies) unite(at int, m *machine) {
+	own := len(t.units) // where the machine's units begin: few
+	for _, p := range m.planned {
+		k := p.kin
+		if len(k.spreads)+len(k.shuns)+len(k.counted) == 0 && k.looks == nil {
+			continue
+		}
+		i := own
+		for i < len(t.units) && t.units[i].kin != k {
+			i++
+		}
+		if i == len(t.units) {
+			u := &unit{kin: k, machine: at, first: p}
+			t.units = append(t.units, u)
+			for _, x := range k.counted {
+				x.units = append(x.units, u)
+			}
+		}
+		u := t.units[i]
+		u.last, p.unit = p, u
+		u.pods++
+	}
 }
 
 // seats yields the running pods of a kind that the plan leaves where they are.
@@ -145,7 +185,7 @@ func (t *tallies) seats(k *model.Kind) iter.Seq[seat] {
 	return func(yield func(seat) bool) {
 		for p := range k.Pods.All() {
 			i, ok := t.at[p.Node]
-			if ok && !t.a.placed[p] && !t.a.moves[p] && !yield(seat{p, i}) {
+			if ok && !t.a.moves[p] && !yield(seat{p, i}) {
 				return
 			}
 		}
@@ -157,13 +197,13 @@ func (t *tallies) refusing() {
 	if t.a.w.Index.Refusing().Len() == 0 {
 		return
 	}
-	l := newLookup(t.a.w, maps.Keys(t.a.placed))
+	l := newLookup(t.a.w, t.a.placed())
 	for k := range t.a.w.Index.Refusing().All() {
 		for _, term := range k.Pod().PodAntiAffinity {
 			if !l.picks(term) {
 				continue
 			}
-			x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term))
+			x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term), "")
 			for s := range t.seats(k) {
 				if !s.pod.Deleting() {
 					x.owners = append(x.owners, s)
@@ -174,7 +214,7 @@ func (t *tallies) refusing() {
 }
 
 // kinOf sorts a planned pod, and makes the tallies of what it asks.
-func (t *tallies) kinOf(p *model.Pod) *kin {
+func (t *tallies) kinOf(p *subject) *kin {
 	t.text = t.kinText(t.text[:0], p)
 	if k := t.kins[string(t.text)]; k != nil {
 		return k
@@ -193,9 +233,12 @@ func (t *tallies) kinOf(p *model.Pod) *kin {
 			continue
 		}
 		term := model.PodTerm{Key: s.Key, Selector: s.Selector, Namespaces: []string{p.Namespace}}
-		nodes := t.nodesText(p, s) + fmt.Sprint(all)
-		x := t.tally(Spread, []model.PodTerm{term}, termText(term)+nodes)
-		x.spread, x.owner, x.all, x.nodes = s, p, all, nodes
+		nodes := string(appendNodes(nil, p, &s)) + fmt.Sprint(all)
+		x := t.tally(Spread, []model.PodTerm{term}, termText(term)+nodes, nodes)
+		x.spread, x.owner, x.all = s, p, nil
+		for _, key := range all {
+			x.all = append(x.all, t.key(key))
+		}
 		self := 0
 		if selects(s.Selector, p.Labels) {
 			self = 1
@@ -207,9 +250,9 @@ func (t *tallies) kinOf(p *model.Pod) *kin {
 		for _, term := range p.PodAffinity {
 			texts += termText(term)
 		}
-		k.looks = t.tally(Affinity, p.PodAffinity, texts)
+		k.looks = t.tally(Affinity, p.PodAffinity, texts, "")
 	}
-	k.shuns = t.shunned(p)
+	k.shuns = t.shunned(p.Pod)
 	return k
 }
 
@@ -217,64 +260,58 @@ func (t *tallies) kinOf(p *model.Pod) *kin {
 func (t *tallies) shunned(p *model.Pod) []*tally {
 	var out []*tally
 	for _, term := range p.PodAntiAffinity {
-		if x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term)); !slices.Contains(out, x) {
+		if x := t.tally(AntiAffinity, []model.PodTerm{term}, termText(term), ""); !slices.Contains(out, x) {
 			out = append(out, x)
 		}
 	}
 	return out
 }
 
-// nodesText tells apart which nodes a spread constraint leaves out.
-func (t *tallies) nodesText(p *model.Pod, s model.Spread) string {
-	out := ""
-	if s.HonorAffinity {
-		out += "affinity " + t.a.kind(p)
+// appendNodes appends what tells apart which nodes a spread constraint leaves out.
+func appendNodes(b []byte, p *subject, s *model.Spread) []byte {
+	if s.HonorAffinity && p.kind != nil {
+		b = strconv.AppendInt(append(b, " affinity "...), int64(p.kind.id), 10)
 	}
 	if s.HonorTaints {
-		out += fmt.Sprint("taints ", p.Tolerations)
-	}
-	return out
-}
-
-// kinText appends what tells planned pods apart here.
-func (t *tallies) kinText(b []byte, p *model.Pod) []byte {
-	b = append(b, p.Namespace...)
-	t.labels = t.labels[:0]
-	for k := range p.Labels {
-		t.labels = append(t.labels, k)
-	}
-	slices.Sort(t.labels)
-	for _, k := range t.labels {
-		b = append(b, 0)
-		b = append(append(append(b, k...), 0), p.Labels[k]...)
-	}
-	for _, s := range p.Spread {
-		if s.Hard {
-			b = append(strconv.AppendInt(append(b, 1), int64(s.MaxSkew), 10), ' ')
-			b = append(strconv.AppendInt(b, int64(s.MinDomains), 10), ' ')
-			b = appendTerm(b, model.PodTerm{Key: s.Key, Selector: s.Selector})
-			b = append(b, t.nodesText(p, s)...)
+		b = append(b, " taints"...)
+		for _, x := range p.Tolerations {
+			b = quoted(quoted(quoted(quoted(append(b, ' '), x.Key), x.Op), x.Value), string(x.Effect))
 		}
-	}
-	for _, x := range p.PodAffinity {
-		b = appendTerm(append(b, 2), x)
-	}
-	for _, x := range p.PodAntiAffinity {
-		b = appendTerm(append(b, 3), x)
 	}
 	return b
 }
 
-func (t *tallies) tally(rule Rule, terms []model.PodTerm, text string) *tally {
+// kinText appends what tells planned pods apart here: what they ask of others, and what others ask about.
+func (t *tallies) kinText(b []byte, p *subject) []byte {
+	b = quoted(append(strconv.AppendInt(b, int64(p.says), 10), ' '), p.Namespace)
+	for _, k := range t.a.asked {
+		if v, ok := p.Labels[k]; ok {
+			b = quoted(b, v)
+		} else {
+			b = append(b, '-')
+		}
+	}
+	return b
+}
+
+// tally makes a tally, or finds it. nodes tells apart which machines count for it.
+func (t *tallies) tally(rule Rule, terms []model.PodTerm, text, nodes string) *tally {
 	text = string(rule) + text
 	if x := t.byText[text]; x != nil {
 		return x
 	}
-	x := &tally{id: len(t.list), rule: rule, terms: terms}
+	x := &tally{id: len(t.list), rule: rule, terms: terms, nodes: nodes}
 	t.byText[text] = x
 	t.list = append(t.list, x)
 	for _, term := range terms {
-		t.keys[canonical(term.Key)] = true
+		x.keys = append(x.keys, t.key(term.Key))
+		split := canonical(term.Key) + " " + nodes
+		n, known := t.splits[split]
+		if !known {
+			n = len(t.splits)
+			t.splits[split] = n
+		}
+		x.split = append(x.split, n)
 	}
 	if s := terms[0].Selector; s != nil {
 		for _, r := range s.Requirements {
@@ -328,36 +365,4 @@ func selects(s *model.Selector, labels map[string]string) bool {
 		}
 	}
 	return true
-}
-
-// settled reports whether the domains of a tally's label are the same whatever is picked. For spread, so must be the other
-// labels that a machine needs to count, and the pod must look at no more labels.
-func (t *tallies) settled(x *tally, key string) bool {
-	if !t.sure(key) || x.rule != Spread {
-		return t.sure(key)
-	}
-	looks := x.spread.HonorAffinity && (len(x.owner.NodeSelector) > 0 || x.owner.Affinity != nil)
-	return !looks && !slices.ContainsFunc(x.all, func(k string) bool { return !t.sure(k) })
-}
-
-// sure reports whether every machine has the same value of the label, or none, as each of its faces.
-func (t *tallies) sure(key string) bool {
-	sure, known := t.same[key]
-	if !known {
-		sure = !slices.ContainsFunc(t.a.machines, func(m *machine) bool { return m.open(key) })
-		t.same[key] = sure
-	}
-	return sure
-}
-
-// open reports whether the value of a label hangs on which face the machine shows.
-func (m *machine) open(key string) bool {
-	if len(m.faces) < 2 {
-		return false
-	}
-	v, has := m.faces[0].domain(key, m)
-	return slices.ContainsFunc(m.faces[1:], func(f *face) bool {
-		w, too := f.domain(key, m)
-		return w != v || too != has
-	})
 }

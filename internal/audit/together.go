@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -19,13 +20,16 @@ type taken struct {
 }
 
 func (a *audit) ports(m *machine) {
+	if !slices.ContainsFunc(m.planned, func(p *subject) bool { return len(p.HostPorts) > 0 }) {
+		return
+	}
 	var have []taken
 	for _, p := range m.running {
 		for _, h := range p.HostPorts {
 			have = append(have, taken{h, "pod " + p.Key().String()})
 		}
 	}
-	for _, f := range m.faces {
+	for _, f := range m.form.faces {
 		for _, d := range f.crew {
 			for _, h := range d.Pod.HostPorts {
 				have = append(have, taken{h, "daemon " + d.Name})
@@ -65,7 +69,7 @@ func (a *audit) onePod() {
 				}
 				if users[v.ID] == nil {
 					for _, o := range a.w.Index.VolumeUsers(v.ID) {
-						if o.Node != "" && !o.Terminal && !a.placed[o] && !a.moves[o] {
+						if o.Node != "" && !o.Terminal && !a.moves[o] {
 							users[v.ID] = o
 						}
 					}
@@ -73,7 +77,7 @@ func (a *audit) onePod() {
 				if o := users[v.ID]; o != nil {
 					a.bad(Volumes, "%s: pod %s uses %s, which one pod may use at a time, and so does %s", m.name, p.Key(), v, o.Key())
 				}
-				users[v.ID] = p
+				users[v.ID] = p.Pod
 			}
 		}
 	}
@@ -84,7 +88,7 @@ func (a *audit) unmade() {
 	type place struct{ volume, key string }
 	type user struct {
 		m *machine
-		p *model.Pod
+		p *subject
 	}
 	first := map[place]user{}
 	for _, m := range a.machines {
@@ -110,19 +114,22 @@ func (a *audit) unmade() {
 
 // domain is the value of a label that the machine has whatever it turns out to be.
 func (m *machine) domain(key string) (value string, sure bool) {
-	for i, f := range m.faces {
+	for i, f := range m.form.faces {
 		v, there := f.labels[key]
 		if !there || len(f.either[key]) > 1 || i > 0 && v != value {
 			return "", false
 		}
 		value = v
 	}
-	return value, len(m.faces) > 0
+	return value, len(m.form.faces) > 0
 }
 
 // attached checks the number of volumes per driver, each counted once however many pods share it. Pods that bring no new
 // volume are welcome on a full node.
 func (a *audit) attached(m *machine) {
+	if !slices.ContainsFunc(m.planned, func(p *subject) bool { return len(p.Volumes) > 0 }) {
+		return
+	}
 	there := map[string]map[string]bool{}
 	mount := func(p *model.Pod) (fresh []string) {
 		for _, v := range p.Volumes {
@@ -140,8 +147,8 @@ func (a *audit) attached(m *machine) {
 		mount(p)
 	}
 	for _, p := range m.planned {
-		for _, driver := range mount(p) {
-			for _, f := range m.faces {
+		for _, driver := range mount(p.Pod) {
+			for _, f := range m.form.faces {
 				if most, ok := f.attach[driver]; ok && int64(len(there[driver])) > most {
 					a.bad(Attach, "%s: pod %s is one volume too many: %s attaches %d of driver %s", m.name, p.Key(), f.what, most, driver)
 					return

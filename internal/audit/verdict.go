@@ -9,11 +9,11 @@ import (
 // stuck says why a unit could not go on.
 func (p *play) stuck(u *unit) Finding {
 	at, _ := p.blocked(u)
-	key, where := u.pods[len(u.pods)-1].Key(), choiceText(p.t.a.machines[u.machine], p.faces[u.machine])
+	key, where := u.last.Key(), choiceText(p.t.a.machines[u.machine], p.faces[u.machine])
 	if at.x == nil {
 		return Finding{Spread, fmt.Sprintf("pod %s on %s: found no order in which it can be bound", key, where)}
 	}
-	s := p.states[at.x.id]
+	s := &p.states[at.x.id]
 	if at.x.rule == Affinity {
 		return Finding{Affinity, fmt.Sprintf("pod %s on %s: nothing that it looks for is there by %s", key, where, termKeys(at.x))}
 	}
@@ -39,17 +39,17 @@ func (p *play) refused() []Finding {
 	for _, u := range p.t.units {
 		where := func() string { return choiceText(p.t.a.machines[u.machine], p.faces[u.machine]) }
 		for _, x := range u.kin.shuns {
-			s, self := p.states[x.id], 0
+			s, self := &p.states[x.id], 0
 			if slices.Contains(u.kin.counted, x) {
 				self = 1
 			}
 			if d := s.over[0].at[u.machine]; d >= 0 && s.count[0][d] > self {
-				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that it refuses in %s of %s", u.pods[0].Key(), where(),
+				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that it refuses in %s of %s", u.first.Key(), where(),
 					s.over[0].names[d], x.terms[0].Key)})
 			}
 		}
 		for _, x := range u.kin.counted {
-			s, self := p.states[x.id], 0
+			s, self := &p.states[x.id], 0
 			if x.rule != AntiAffinity {
 				continue
 			}
@@ -57,7 +57,7 @@ func (p *play) refused() []Finding {
 				self = 1
 			}
 			if d := s.over[0].at[u.machine]; d >= 0 && s.owners[d] > self {
-				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that refuse it in %s of %s", u.pods[0].Key(), where(),
+				out = append(out, Finding{AntiAffinity, fmt.Sprintf("pod %s on %s meets pods that refuse it in %s of %s", u.first.Key(), where(),
 					s.over[0].names[d], x.terms[0].Key)})
 			}
 		}
