@@ -125,6 +125,7 @@ func survey(in Input) *picture {
 		x.record, x.written, x.moves = RecordOf(c)
 		for _, name := range x.record.Replacements {
 			s.replacing[name] = s.replacing[name] || x.moves
+			s.names[name] = s.names[name] || x.moves // who may not be made yet; another's replacement is not its
 		}
 	}
 	if in.Repair {
