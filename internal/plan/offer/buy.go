@@ -259,7 +259,7 @@ func (b *buyer) purchase(x portfolio.Bin) (answer.NewClaim, bool) {
 		s.Left[j] -= v
 	}
 	n := 0
-	m := Made{Pool: s.NodePool, Deal: d}
+	m := Made{Pool: s.NodePool, Deal: d, Loads: make([]assign.Member, 0, len(x.Loads))}
 	for _, l := range x.Loads {
 		n += l.N
 		if g := b.classes[l.Group]; g.Bundled {

@@ -36,8 +36,9 @@ func (d *Purchasing) packing(
 		choices = d.newChoices(tier, classify(p, groups))
 		p.Arrivals = arrivals(p, groups)
 	}
+	p.Choices = make([]portfolio.Choice, len(choices))
 	for i := range choices {
-		p.Choices = append(p.Choices, choices[i].Choice)
+		p.Choices[i] = choices[i].Choice
 	}
 	for _, s := range d.Pools {
 		p.Limits = append(p.Limits, s.Left.Clone())

@@ -71,7 +71,11 @@ func OutsideZones(zone string) bool { return zone == Regional || zone == "" }
 // New arranges a catalogue. O(offerings × labels).
 func New(cat model.Catalog) *Index {
 	s := &Index{Keys: map[string]*column{}, Either: map[string]bool{}}
-	families := map[string]int32{}
+	families, offerings := map[string]int32{}, 0
+	for ti := range cat.Types {
+		offerings += len(cat.Types[ti].Offerings)
+	}
+	s.Items = make([]item, 0, offerings)
 	for ti := range cat.Types {
 		t := &cat.Types[ti]
 		family, known := families[t.Family]
@@ -111,6 +115,9 @@ func New(cat model.Catalog) *Index {
 		b.of[it.TypeNo] = append(b.of[it.TypeNo], int32(i))
 		b.note(zones, it.Offering.Zone, i)
 		b.note(kinds, it.Offering.CapacityType, i)
+		if plain(it.Offering) {
+			continue
+		}
 		for k, v := range it.Offering.Labels {
 			if k == model.LabelZone && v == it.Offering.Zone ||
 				k == model.LabelCapacityType && v == it.Offering.CapacityType {
@@ -134,6 +141,12 @@ func New(cat model.Catalog) *Index {
 		}
 	}
 	return s
+}
+
+// plain reports whether an offering has its zone and its capacity type for labels, and no others, as most do.
+func plain(o *model.Offering) bool {
+	return len(o.Labels) == 2 && o.Labels[model.LabelZone] == o.Zone &&
+		o.Labels[model.LabelCapacityType] == o.CapacityType && o.Zone != "" && o.CapacityType != ""
 }
 
 // shelver fills the columns of an offering index.

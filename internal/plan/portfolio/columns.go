@@ -28,7 +28,7 @@ func (p *Packer) columns(want []int, best *Draft, bound int64) *Draft {
 		return nil
 	}
 	k := p.newColumns(want)
-	if len(k.in.Items) < 2 || len(k.in.Items) > maxRows {
+	if k == nil || len(k.in.Items) < 2 {
 		return nil
 	}
 	if total > someShare*len(best.Bins) {
@@ -72,6 +72,7 @@ type columnar struct {
 	groups [][]int // per item
 }
 
+// newColumns is nil when there are more items than one looks at.
 func (p *Packer) newColumns(want []int) *columnar {
 	k := &columnar{in: pack.Input{Steps: min(columnWork, p.Steps*workAsStep)}, item: make([]int, len(want))}
 	at := map[string]int{}
@@ -86,11 +87,13 @@ func (p *Packer) newColumns(want []int) *columnar {
 		}
 		i, known := at[string(text)]
 		if tied := len(p.Ties[g]) > 0; !known || tied {
-			i = len(k.in.Items)
+			if i = len(k.in.Items); i == maxRows {
+				return nil
+			}
 			if !tied {
 				at[string(text)] = i
 			}
-			x := pack.Item{Size: p.Sizes[g], Kind: p.Kinds[g]}
+			x := pack.Item{Size: p.Sizes[g], Kind: p.Kinds[g], Ties: make([]pack.Tie, 0, len(p.Ties[g]))}
 			for _, t := range p.Ties[g] {
 				x.Ties = append(x.Ties, pack.Tie{Count: t.Count, Adds: t.Adds, Limit: t.Limit})
 			}
@@ -100,6 +103,7 @@ func (p *Packer) newColumns(want []int) *columnar {
 		k.in.Items[i].Count += n
 		k.groups[i] = append(k.groups[i], g)
 	}
+	k.in.Bins = make([]pack.Bin, 0, len(p.Choices))
 	for ci := range p.Choices {
 		c := &p.Choices[ci]
 		k.in.Bins = append(k.in.Bins, pack.Bin{Room: c.Room, Price: max(c.Price, 1), Takes: c.Takes})

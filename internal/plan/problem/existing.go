@@ -388,7 +388,7 @@ func (s *ExistingNode) Certain(keys []string) (labels map[string]string, may map
 			switch {
 			case s.Items.Within(c.Sets[i]) && !s.Offerings.Either[k]:
 				labels[k] = value
-			case s.Items.And(c.Sets[i]).First() >= 0:
+			case s.Items.Meets(c.Sets[i]):
 				may[k] = append(may[k], value)
 			}
 		}

@@ -244,7 +244,7 @@ func (e *Eligible) noteSeller(t *topology, s *problem.NodePool) {
 		for _, k := range e.Keys {
 			if c := s.Offerings.Keys[t.Keys[k]]; c != nil {
 				for i, v := range c.Values {
-					if items.And(c.Sets[i]).First() >= 0 {
+					if items.Meets(c.Sets[i]) {
 						e.all[k] = append(e.all[k], t.Dom(k, v))
 					}
 				}

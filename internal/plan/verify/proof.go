@@ -60,8 +60,49 @@ func (d *Verifier) Prove() []unit {
 
 // Order lists the pods of the plan that are tied to others as they were seated: an order in which all can be bound, once nothing is stuck.
 // O(pods of tied classes).
-func (d *Verifier) Order() (out []model.PodKey) {
-	of := map[model.PodKey]*assign.Class{}
+func (d *Verifier) Order() []model.PodKey {
+	on := d.tied()
+	if on == nil {
+		return nil
+	}
+	out := make([]model.PodKey, 0, len(on.pods))
+	for _, u := range (&proof{d: d}).units() {
+		at := place{u.g, u.made}
+		if u.made < 0 {
+			at.machine = -1 - int(d.Seats[u.seat].Slot)
+		}
+		out = append(out, on.take(at, u.n)...)
+	}
+	return out
+}
+
+// place is a class and a machine: by position that of a new claim, or -1 less that of an existing node.
+type place struct {
+	g       *assign.Class
+	machine int
+}
+
+// company is pods of the plan by class and machine.
+type company struct {
+	number map[place]int32
+	pods   []model.PodKey
+	of     []int32 // by pod: its place, by number
+	counts []int   // by place
+	lists  [][]model.PodKey
+}
+
+// tied sorts the pods of the plan that are tied to others; nil when there are none.
+func (d *Verifier) tied() *company {
+	n := 0
+	for _, g := range d.Classes {
+		if g.Tied() {
+			n += len(g.Pods)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	of := make(map[model.PodKey]*assign.Class, n)
 	for _, g := range d.Classes {
 		if g.Tied() {
 			for _, pod := range g.Pods {
@@ -69,37 +110,66 @@ func (d *Verifier) Order() (out []model.PodKey) {
 			}
 		}
 	}
-	if len(of) == 0 {
+	c := &company{
+		number: make(map[place]int32, n),
+		pods:   make([]model.PodKey, 0, n),
+		of:     make([]int32, 0, n),
+	}
+	if len(d.Plan.Existing) > 0 {
+		type name struct{ node, claim string }
+		slots := make(map[name]int, len(d.Existing))
+		for i, s := range d.Existing {
+			slots[name{s.Node, s.Claim}] = i
+		}
+		for _, x := range d.Plan.Existing {
+			i, there := slots[name{x.Node, x.Claim}]
+			if g := of[x.Pod]; g != nil && there {
+				c.add(x.Pod, place{g, -1 - i})
+			}
+		}
+	}
+	for i := range d.Plan.NewClaims {
+		for _, k := range d.Plan.NewClaims[i].Pods {
+			if g := of[k]; g != nil {
+				c.add(k, place{g, i})
+			}
+		}
+	}
+	c.list()
+	return c
+}
+
+func (c *company) add(k model.PodKey, at place) {
+	n, known := c.number[at]
+	if !known {
+		n = int32(len(c.counts))
+		c.number[at], c.counts = n, append(c.counts, 0)
+	}
+	c.counts[n]++
+	c.pods, c.of = append(c.pods, k), append(c.of, n)
+}
+
+// list lists the pods of each place, in the order in which they were added, all in one piece of memory.
+func (c *company) list() {
+	flat := make([]model.PodKey, len(c.pods))
+	c.lists = make([][]model.PodKey, len(c.counts))
+	for n, k := range c.counts {
+		c.lists[n], flat = flat[:0:k], flat[k:]
+	}
+	for i, k := range c.pods {
+		c.lists[c.of[i]] = append(c.lists[c.of[i]], k)
+	}
+}
+
+// take returns the next n pods of a place, as far as there are so many.
+func (c *company) take(at place, n int) []model.PodKey {
+	i, known := c.number[at]
+	if !known {
 		return nil
 	}
-	type at struct {
-		g           *assign.Class
-		node, claim string
-		made        int // -1 for an existing node
-	}
-	on := map[at][]model.PodKey{}
-	note := func(k model.PodKey, x at) {
-		if x.g = of[k]; x.g != nil {
-			on[x] = append(on[x], k)
-		}
-	}
-	for _, n := range d.Plan.Existing {
-		note(n.Pod, at{nil, n.Node, n.Claim, -1})
-	}
-	for i, c := range d.Plan.NewClaims {
-		for _, k := range c.Pods {
-			note(k, at{made: i})
-		}
-	}
-	for _, u := range (&proof{d: d}).units() {
-		x := at{g: u.g, made: u.made}
-		if u.made < 0 {
-			s := d.Existing[d.Seats[u.seat].Slot]
-			x.node, x.claim = s.Node, s.Claim
-		}
-		n := min(u.n, len(on[x]))
-		out, on[x] = append(out, on[x][:n]...), on[x][n:]
-	}
+	n = min(n, len(c.lists[i]))
+	out := c.lists[i][:n]
+	c.lists[i] = c.lists[i][n:]
 	return out
 }
 
@@ -130,6 +200,8 @@ func (p *proof) bindAll(left []unit) []unit {
 func (p *proof) build() {
 	d, t := p.d, p.d.Topo
 	like := map[*offer.Deal]*topology.Spot{}
+	spots := make([]topology.Spot, len(d.Made))
+	t.Spots = slices.Grow(t.Spots, len(d.Made))
 	for i := range d.Made {
 		m := &d.Made[i]
 		s := like[m.Deal]
@@ -146,11 +218,12 @@ func (p *proof) build() {
 			t.Place(s, len(t.Spots))
 			like[m.Deal] = s
 		}
-		own := *s
+		own := &spots[i]
+		*own = *s
 		own.Doms = slices.Clone(s.Doms)
 		m.Spot = int32(len(t.Spots))
 		own.Doms[topology.Host] = m.Spot
-		t.Spots = append(t.Spots, &own)
+		t.Spots = append(t.Spots, own)
 	}
 	first := len(t.Spots) - len(d.Made)
 	asked := p.asked()
@@ -193,7 +266,7 @@ func (p *proof) asked() map[*topology.Eligible]bool {
 func (p *proof) man(m *offer.Made) {
 	for i := range p.d.Daemons {
 		c := &p.d.Daemons[i]
-		if m.Deal.Items.And(m.Pool.Runs[i]).First() < 0 {
+		if !m.Deal.Items.Meets(m.Pool.Runs[i]) {
 			continue
 		}
 		for _, x := range p.d.Topo.Matching(c.Namespace, c.Pod.Labels) {
@@ -216,8 +289,13 @@ func (p *proof) units() []unit {
 		c *assign.Cell
 	}
 	// What each part got, one after the other: numbered as they come, counted, and then listed from one piece of memory.
-	number, counts := map[part]int{}, []int{}
-	var of []int
+	loads := 0
+	for i := range d.Made {
+		loads += len(d.Made[i].Loads)
+	}
+	parts := min(loads, len(d.Seats))
+	number := make(map[part]int, parts)
+	counts, of := make([]int, 0, parts), make([]int, 0, loads)
 	for i := range d.Made {
 		for _, l := range d.Made[i].Loads {
 			at := part{l.Class, l.Cell}
