@@ -99,7 +99,7 @@ func TestTwiceTheClusterCostsLittleMore(t *testing.T) {
 	}
 }
 
-// TestTheAuditCostsLessThanThePlan: what a plan for one pod takes to be checked is less than what making it takes. It is 0.4 to 0.7 of it: both are
+// TestTheAuditCostsLessThanThePlan: what a plan for one pod takes to be checked is less than what making it takes. It is 0.4 to 0.6 of it: both are
 // parts of a millisecond, and beside other work they differ.
 func TestTheAuditCostsLessThanThePlan(t *testing.T) {
 	m := mirrored(workload.Cluster(600, 18_000, true, 1))
