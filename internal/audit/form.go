@@ -16,7 +16,6 @@ type form struct {
 	suited map[*kind]bool
 	values [][]seen // by the tallies' keys: what the label may turn out to be, in the order of faces
 	open   []bool   // by the tallies' keys: it hangs on the face
-	pick   int      // scratch of outcomes
 
 	// Of purchases only.
 	times int64 // how many have it
