@@ -14,7 +14,7 @@ type form struct {
 	faces  []*face // one for a node; one per offering otherwise
 	sizes  []size
 	suited map[*kind]bool
-	values [][]seen // by the tallies' keys: what the label may turn out to be, in the order of faces
+	values [][]seen // by the tallies' keys: what the label may turn out to be, in the order of names
 	open   []bool   // by the tallies' keys: it hangs on the face
 
 	// Of purchases only.
