@@ -7,11 +7,7 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/karpenter-aks/karpenter/bench"
-	"github.com/karpenter-aks/karpenter/compat/objects"
-	"github.com/karpenter-aks/karpenter/internal/kube/apikube"
 	"github.com/karpenter-aks/karpenter/internal/place"
 	"github.com/karpenter-aks/karpenter/internal/workload"
 	"github.com/karpenter-aks/karpenter/internal/world"
@@ -65,15 +61,13 @@ func WriteAlone(w io.Writer, c Choice) error {
 	return nil
 }
 
-// rate decides a few times, and says how many pods per second of processor time.
+// rate reads, decides and audits a few times, and says how many pods per second of processor time.
 func rate(w model.World) (string, error) {
 	var all []Side
 	for range roundsOfOurs {
-		s, plan := decided(Input{World: w})
-		if len(all) == 0 {
-			if err := sound(w, plan); err != nil {
-				return "", err
-			}
+		s, err := decided(Input{World: w})
+		if err != nil {
+			return "", err
 		}
 		all = append(all, s)
 	}
@@ -84,32 +78,16 @@ func rate(w model.World) (string, error) {
 // fromPods feeds API objects to the mirror one by one, as a watch would, takes the picture and decides.
 func fromPods() (string, error) {
 	w := workload.World(bench.OnDemand(workload.Families()), workload.Shapes(clusterPods, seed))
-	pods := make([]*corev1.Pod, len(w.Pods))
-	shapes := map[string]bool{}
-	for i, p := range w.Pods {
-		pods[i] = objects.Pod(p)
-		shapes[p.Labels["app"]] = true
+	pods, shapes := objectsOf(w.Pods), map[string]bool{}
+	for i := range w.Pods {
+		shapes[w.Pods[i].Labels["app"]] = true
 	}
 	var err error
 	var plan place.Plan
+	var mirror *world.World
 	var seen model.World
 	before := live()
-	mirror := world.New()
-	reader, err := apikube.NewReader(mirror)
-	if err != nil {
-		return "", err
-	}
-	in := timed(func() {
-		mirror.Begin()
-		for _, p := range pods {
-			if e := reader.Tell(p); e != nil {
-				err = e
-			}
-		}
-		mirror.Synced()
-		seen = mirror.Snapshot()
-		seen.Pools, seen.Classes, seen.Catalogs, seen.Namespaces = w.Pools, w.Classes, w.Catalogs, w.Namespaces
-	})
+	in := timed(func() { mirror, seen, err = read(w, pods) })
 	if err != nil {
 		return "", err
 	}

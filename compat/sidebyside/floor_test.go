@@ -8,9 +8,9 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// atLeast is how many times as fast we must be, measured in one run on one core, upstream's set-up not counted. It stands
-// far below what is measured (see docs/performance.md), so that a busy machine does not fail it and a lost index does.
-const atLeast = 60
+// atLeast is how many times as fast we must be, measured in one run on one core, upstream's set-up not counted, our reading of pods and our audit counted.
+// It stands far below what is measured (see docs/performance.md), so that a busy machine does not fail it and a lost index does.
+const atLeast = 35
 
 func TestFasterThanUpstream(t *testing.T) {
 	r, err := Race(Input{Name: "diverse", World: workload.World(workload.Steps(400), workload.Diverse(1_000, 1)), Rounds: 2})
@@ -36,9 +36,11 @@ func TestHardInputsAreNotSlowerThanUpstream(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		t.Logf("%s: ours %v, upstream %v + %v: %.1f times as fast; left %d and %d", in.Name, r.Ours.Solve, r.Upstream.Setup, r.Upstream.Solve, r.FasterAtSolving(), r.Ours.Left, r.Upstream.Left)
-		if r.FasterAtSolving() < 1 {
-			t.Errorf("%s: ours takes %v, upstream %v", in.Name, r.Ours.Solve, r.Upstream.Solve)
+		faster := r.Upstream.Solve.Seconds() / r.Ours.Decide().Seconds()
+		t.Logf("%s: ours decides in %v, upstream %v + %v: %.1f times as fast; left %d and %d", in.Name, r.Ours.Decide(), r.Upstream.Setup, r.Upstream.Solve, faster,
+			r.Ours.Left, r.Upstream.Left)
+		if faster < 1 {
+			t.Errorf("%s: ours decides in %v, upstream in %v", in.Name, r.Ours.Decide(), r.Upstream.Solve)
 		}
 		if r.Ours.Left > r.Upstream.Left {
 			t.Errorf("%s: we leave %d pods, upstream %d", in.Name, r.Ours.Left, r.Upstream.Left)
@@ -56,8 +58,8 @@ func TestLargePlansAreNearTheBound(t *testing.T) {
 	}
 	for name, list := range map[string][]model.Pod{"shapes": workload.Shapes(pods, 1), "topology": workload.Topology(pods, 1)} {
 		w := workload.World(bench.Capped(azure, 64), list)
-		ours, plan := decided(Input{World: w})
-		if err := sound(w, plan); err != nil || ours.Left > 0 {
+		ours, err := decided(Input{World: w})
+		if err != nil || ours.Left > 0 {
 			t.Errorf("%s: %d pods left, %v", name, ours.Left, err)
 			continue
 		}
