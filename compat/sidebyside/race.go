@@ -8,6 +8,7 @@
 package sidebyside
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -172,11 +173,15 @@ func read(w model.World, pods []*corev1.Pod) (*world.World, model.World, error) 
 	return mirror, seen, nil
 }
 
+// objectsOf are the pods as the API server lists them: by namespace and name.
 func objectsOf(pods []model.Pod) []*corev1.Pod {
 	out := make([]*corev1.Pod, len(pods))
 	for i, p := range pods {
 		out[i] = objects.Pod(p)
 	}
+	slices.SortFunc(out, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	return out
 }
 
