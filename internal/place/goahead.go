@@ -20,7 +20,8 @@ const (
 )
 
 // goAhead is a repair: classes of which pods were left over go first in the next decision, among those of their priority.
-// Nobody who has a place looks out for those who come later. And nobody waits any more for domains that no machine is in.
+// Where not all could be bound, fewer go. Nobody who has a place looks out for those who come later. And nobody waits any
+// more for domains that no machine is in.
 func goAhead(d *decision, next *problem.Choices) string {
 	if d.Granted {
 		return "" // who is left over then has a place without wishes
@@ -30,6 +31,9 @@ func goAhead(d *decision, next *problem.Choices) string {
 	for _, g := range d.stayed() {
 		problem.Remember(&next.Ahead, g.Key, round)
 		who = append(who, g.Name())
+	}
+	for _, name := range fewerAgain(d, next) {
+		who = append(who, "fewer of "+name)
 	}
 	next.Leap = round > leaping
 	for _, a := range d.Missing {

@@ -349,7 +349,7 @@ func (d Explainer) strikeRest(l *ledger, x *assign.Group, g *assign.Class) {
 // capped reports whether fewer machines may be bought for the class somewhere than it asks for, for the good of the plan.
 func (d Explainer) capped(x *assign.Class) bool {
 	for k := range d.Caps {
-		if k.Group == x.Key {
+		if k.Group == x.Key && !k.Existing() {
 			return true
 		}
 	}

@@ -1,6 +1,9 @@
 package problem
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // Choices are what a search may vary between one decision and the next. The zero value leaves all to the decision.
 type Choices struct {
@@ -45,6 +48,9 @@ func (c *Choices) Round() int {
 
 // CapKey names a class and a cell, or an existing node.
 type CapKey struct{ Group, At string }
+
+// Existing reports whether it is an existing node that is named.
+func (k CapKey) Existing() bool { return strings.HasPrefix(k.At, "\x01") }
 
 // ShyKey names a class and the weight of pools.
 type ShyKey struct {

@@ -21,7 +21,7 @@ func (d *Verifier) Retract() {
 			}
 			u.g.Cut = u.g.Cut || d.Tired()
 			for range u.n {
-				d.Over = append(d.Over, over{u.g, d.withdraw(u, of[u.g])})
+				d.Over = append(d.Over, over{u.g, d.withdraw(u, of[u.g]), d.Seats[u.seat]})
 			}
 		}
 		for i := len(d.Made) - 1; i >= 0; i-- {
@@ -71,4 +71,6 @@ func lastIndex[T any](list []T, f func(T) bool) int {
 type over struct {
 	Class *assign.Class
 	Pod   *model.Pod
+	// From is where it was to be.
+	From assign.Seated
 }
