@@ -46,6 +46,7 @@ var floors = []struct {
 	{"internal/plan/alike", 0.915, nil, "pods that no rule can tell apart"},
 	{"internal/plan/offerings", 0.91, nil, "a catalogue arranged for questions"},
 	{"internal/plan/problem", 0.92, nil, "what stands fixed for one decision"},
+	{"internal/plan/leastprice", 0.93, nil, "what machines cost at least"},
 	{"internal/plan/topology", 0.96, nil, "where pods stand to each other"},
 	{"internal/plan/held", 0.965, nil, "what budgets hold back when others leave"},
 	{"internal/plan/assign", 0.97, nil, "how many of whom go where"},

@@ -10,6 +10,7 @@ import (
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/plan/assign"
 	"github.com/karpenter-aks/karpenter/internal/plan/held"
+	"github.com/karpenter-aks/karpenter/internal/plan/leastprice"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/plan/topology"
 	"github.com/karpenter-aks/karpenter/internal/plan/vec"
@@ -36,7 +37,7 @@ type WhatIf struct {
 	// waits are the nodes and claims that waiting pods take room on.
 	waits []answer.Nomination
 	// least says what machines for pods cost at least.
-	least least
+	least leastprice.Bound
 	// asked are the nodes of the last question.
 	asked []string
 	// parts is in how many machines at most a question buys what it has to, 0 = as many as are cheapest.
@@ -121,7 +122,7 @@ func NewWhatIf(in Input) *WhatIf {
 	}
 	p := &WhatIf{d: d, slotOf: map[string]int32{}, lifted: map[*topology.Term]int{}, budgets: held.Budgets{PDBs: in.World.PDBs}}
 	d.arrange(pods)
-	p.least = newLeast(d.Pools)
+	p.least = leastprice.New(d.Pools)
 	for i, s := range d.Existing {
 		if s.Node != "" {
 			p.slotOf[s.Node] = int32(i)
@@ -458,7 +459,7 @@ func (p *WhatIf) homeless(most model.Price) model.Price {
 	for _, g := range p.d.Classes {
 		core, byte = core+int64(len(g.Pods))*g.Lean[0], byte+int64(len(g.Pods))*g.Lean[1]
 	}
-	if p.least.of(core, byte) <= most {
+	if p.least.Of(core, byte) <= most {
 		return 0
 	}
 	for _, g := range p.d.Classes {
@@ -466,7 +467,7 @@ func (p *WhatIf) homeless(most model.Price) model.Price {
 			core, byte = core-int64(len(g.Pods))*g.Lean[0], byte-int64(len(g.Pods))*g.Lean[1]
 		}
 	}
-	return p.least.of(core, byte)
+	return p.least.Of(core, byte)
 }
 
 // ordered is what machines cost at least for the pods that found no place on what is paid for.
@@ -476,11 +477,11 @@ func (p *WhatIf) ordered() model.Price {
 		n := int64(g.Asked)
 		core, byte = core+n*g.Lean[0], byte+n*g.Lean[1]
 	}
-	return p.least.of(core, byte)
+	return p.least.Of(core, byte)
 }
 
 // AtLeast is what machines for so much cost at least, bought from all pools in any mix.
-func (p *WhatIf) AtLeast(r model.Resources) model.Price { return p.least.of(r.CPU, r.Memory) }
+func (p *WhatIf) AtLeast(r model.Resources) model.Price { return p.least.Of(r.CPU, r.Memory) }
 
 // rollback takes back what the last question changed.
 func (p *WhatIf) rollback() {

@@ -1,4 +1,5 @@
-package place
+// Package leastprice answers: what do machines for so much cpu and memory cost at least?
+package leastprice
 
 import (
 	"cmp"
@@ -9,11 +10,11 @@ import (
 	"github.com/karpenter-aks/karpenter/model"
 )
 
-// least knows what machines for some cpu and memory cost at least: prices of both at which nothing on
+// Bound knows what machines for some cpu and memory cost at least: prices of both at which nothing on
 // sale holds more than it costs. Any such prices bound what pods cost from below (weak duality of the
 // linear program that buys machines by the slice); the dearest of all prices for a need is its optimum.
 // These are the edges of a hull: of what a dollar buys of cpu and of memory.
-type least struct{ prices []price }
+type Bound struct{ prices []price }
 
 // price is micro-dollars per hour for one thousandth of a core, and for one byte; or how much of both
 // one micro-dollar buys.
@@ -22,8 +23,8 @@ type price struct{ core, byte float64 }
 // slack is what a bound is lowered by, so that rounding never lifts it above what it bounds.
 const slack = 1e-9
 
-// newLeast looks at everything that the pools may sell now. O(offerings log offerings).
-func newLeast(pools []*problem.NodePool) least {
+// New looks at everything that the pools may sell now. O(offerings log offerings).
+func New(pools []*problem.NodePool) Bound {
 	var points []price // of one micro-dollar
 	for _, s := range pools {
 		if s.Closed.Why != "" {
@@ -43,7 +44,7 @@ func newLeast(pools []*problem.NodePool) least {
 
 // hull turns what a micro-dollar buys into prices: one for each edge between two machines that are both
 // the best for some mix, and one for each end, where one of the two amounts costs nothing.
-func hull(points []price) (out least) {
+func hull(points []price) (out Bound) {
 	slices.SortFunc(points, func(a, b price) int {
 		return cmp.Or(cmp.Compare(b.core, a.core), cmp.Compare(b.byte, a.byte))
 	})
@@ -58,7 +59,7 @@ func hull(points []price) (out least) {
 		top = append(top, q)
 	}
 	if len(top) == 0 {
-		return least{}
+		return Bound{}
 	}
 	first, last := top[0], top[len(top)-1]
 	if first.core > 0 {
@@ -80,8 +81,9 @@ func turns(a, b, c price) bool {
 	return (b.core-c.core)*(b.byte-a.byte) > (a.core-b.core)*(c.byte-b.byte)
 }
 
-// of is what machines for so many thousandths of cores and bytes cost at least; 0 = nothing is known.
-func (l least) of(core, byte int64) model.Price {
+// Of is what machines for so many thousandths of cores and bytes cost at least, bought in any mix; 0 = nothing is known. O(kinds of
+// machines that are the best for some mix).
+func (l Bound) Of(core, byte int64) model.Price {
 	most := 0.0
 	for _, p := range l.prices {
 		most = max(most, p.core*float64(core)+p.byte*float64(byte))

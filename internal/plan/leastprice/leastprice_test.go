@@ -1,4 +1,4 @@
-package place
+package leastprice
 
 import (
 	"math"
@@ -41,20 +41,21 @@ func TestNoMixOfMachinesCostsLessThanTheBoundAndOneCostsAsMuch(t *testing.T) {
 		l := hull(points)
 		for range 20 {
 			core, byte := 1+r.Int64N(1e9), 1+r.Int64N(1e9)
-			got, want := float64(l.of(core, byte)), cheapestMix(mixes, float64(core), float64(byte))
+			got := float64(l.Of(core, byte))
+			want := cheapestMix(mixes, float64(core), float64(byte))
 			if got > math.Ceil(want) || got < want*(1-1e-6)-1 {
-				t.Fatalf("seed %d: at least %v for %d cores and %d bytes, the cheapest mix of %v costs %v",
-					seed, got, core, byte, mixes, want)
+				t.Fatalf("seed %d: %d cores and %d bytes cost %v, the cheapest mix %v",
+					seed, core, byte, got, want)
 			}
 		}
 	}
 }
 
 func TestWhereNothingIsSoldNothingIsKnown(t *testing.T) {
-	if got := hull(nil).of(1000, 1<<30); got != 0 {
+	if got := hull(nil).Of(1000, 1<<30); got != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := hull([]price{{core: 2}}).of(4000, 1<<30); got != 2000 {
+	if got := hull([]price{{core: 2}}).Of(4000, 1<<30); got != 2000 {
 		t.Errorf("machines without memory: %v for 4000 at 2 each", got)
 	}
 }
