@@ -75,10 +75,16 @@ func (s *picture) replace(x *candidate, why reason) reason {
 	if x.pool.Replicas != nil {
 		return s.relieve(x, why)
 	}
-	a, ok := s.whatIf().
-		Try([]string{x.node.Name}, func(a place.Answer) bool { return s.unready(a) == "" })
+	tight := false
+	a, ok := s.whatIf().Try([]string{x.node.Name}, func(a place.Answer) bool {
+		tight = why.why == model.WhyDrifted && s.under(x.pool.Name) && !place.Spare(s.whatIf())
+		return s.unready(a) == "" && !tight
+	})
 	switch {
 	case ok:
+	case tight:
+		return reason{why: model.WhyOtherMovesFirst, detail: "limits leave no machine for a pod " +
+			"that finds its place taken, so drifted nodes leave one after the other"}
 	case len(a.Left) > 0:
 		return reason{why: model.WhyNoHome, detail: fmt.Sprintf(
 			"%d of its pods would have no other place, such as %s", len(a.Left), a.Left[0])}
@@ -90,4 +96,16 @@ func (s *picture) replace(x *candidate, why reason) reason {
 	}
 	s.begin(why, []*candidate{x}, a, a.Buy)
 	return reason{}
+}
+
+// under reports whether a node with pods of the pool is on its way out, or about to be: its pods
+// may go where those of the next are planned.
+func (s *picture) under(pool string) bool {
+	for _, x := range s.candidates {
+		goes := x.moves || x.leaves() || x.marked() || s.done[x.claim.Name]
+		if goes && x.claim.Pool == pool && x.there.Tenants > 0 {
+			return true
+		}
+	}
+	return false
 }

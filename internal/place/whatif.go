@@ -272,6 +272,18 @@ func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price
 	return certain, max(p.scatter.remedy(left), p.scatter.remedy(late))
 }
 
+// Spare reports whether behind the last answer the limits of the pools leave room for a machine more, whichever of its pods should need one. It is
+// asked before the answer stands (Try). O(classes × what is on sale).
+func Spare(p *WhatIf) bool {
+	return !slices.ContainsFunc(p.d.Classes, func(g *assign.Class) bool {
+		spare := false
+		p.d.sold([]*problem.NodeConstraint{g.Constraint}, g.Size, func(s *problem.NodePool, i int) {
+			spare = spare || s.Left.Covers(s.Cost[i])
+		})
+		return !spare
+	})
+}
+
 // coming names the nodes that are marked to leave, of which no answer that stands has moved the pods.
 func (p *WhatIf) coming() []string {
 	var out []string
