@@ -81,8 +81,12 @@ func TestStoriesByChance(t *testing.T) {
 		})
 		t.Logf("seed %d: %q\nshorter: %q\n%s", seed, notes, Play(t, short), short.Text())
 	}
-	if 100*broken > mostBroken*n {
-		t.Errorf("%d of %d stories broke something, want at most %d of 100", broken, n, mostBroken)
+	most := mostBroken * n / 100
+	if n >= 10 {
+		most = max(most, 1) // one that breaks in three of a thousand plays says nothing of ten
+	}
+	if broken > most {
+		t.Errorf("%d of %d stories broke something, want at most %d", broken, n, most)
 	}
 	t.Logf("%+v", sum)
 	t.Logf("%d stories from seed %d on, %d broken, %v each", n, *first, broken, (time.Since(began) / time.Duration(n)).Round(time.Millisecond))
