@@ -9,6 +9,7 @@ import (
 
 	"github.com/karpenter-aks/karpenter/internal/plan/answer"
 	"github.com/karpenter-aks/karpenter/internal/workload"
+	"github.com/karpenter-aks/karpenter/internal/worldgen"
 	"github.com/karpenter-aks/karpenter/internal/worldtext"
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -63,6 +64,29 @@ func TestWorkIsBounded(t *testing.T) {
 		if len(p.Unscheduled) > 0 && !said && limit <= 1_000 {
 			t.Errorf("limit %d: %d pods are left, and none says that the search ended before its turn", limit, len(p.Unscheduled))
 		}
+	}
+}
+
+// TestOnlyAPlanThatWasCutShortSaysSo: of random worlds, and of some in which pods find no place beside others of the same plan in a pool without limits.
+func TestOnlyAPlanThatWasCutShortSaysSo(t *testing.T) {
+	left := 0
+	for i := range uint64(300) {
+		seed := i
+		if some := []uint64{2063, 2151, 2814, 2919, 3888}; i < uint64(len(some)) {
+			seed = some[i]
+		}
+		p := Decide(Input{World: worldgen.Small(seed)})
+		for _, l := range p.Unscheduled {
+			left++
+			for _, r := range l.Refusals {
+				if r.Why == model.WhyPlanCut && !p.BudgetExceeded {
+					t.Errorf("seed %d: %s: %s: %s", seed, l.Pod, r.Why, r.Detail)
+				}
+			}
+		}
+	}
+	if left < 100 {
+		t.Errorf("%d pods are left: there is little to judge", left)
 	}
 }
 

@@ -337,9 +337,18 @@ func (d Explainer) strikeRest(l *ledger, x *assign.Group, g *assign.Class) {
 		l.strike(model.WhyMinValues, cmp.Or(s.Choosy...), l.rest, func(bitset.Set) string {
 			return "too few of the offerings that satisfy minValues hold the pod"
 		})
-	case d.Exceeded || len(s.Pool.Limits) == 0:
+	case d.Exceeded:
 		l.strike(model.WhyPlanCut, "", l.rest,
 			func(bitset.Set) string { return "the search ended before the pod's turn" })
+	case len(s.Pool.Limits) == 0:
+		why := model.WhyPodAffinity
+		if len(g.Spread) > 0 {
+			why = model.WhyTopologySpread
+		}
+		l.strike(why, "", l.rest, func(bitset.Set) string {
+			return "no place beside the other pods of this plan was found that its ties allow; it is " +
+				"planned again when these run"
+		})
 	default:
 		l.strike(model.WhyLimits, "", l.rest,
 			func(had bitset.Set) string { return limitText(s, had) })
