@@ -37,7 +37,7 @@ const (
 	Fixed
 )
 
-// Separate exchanges pods between machines of a draft, at the same price, until those that must be in one zone because of others like them share as few machines
+// Separate exchanges pods between machines of a draft, at the same price or, where a machine is left without any, a lower one, until those that must be in one zone because of others like them share as few machines
 // there as may be, with as few pods as may be that could go anywhere. kube-scheduler lets the former in one after the other, and has no order among them: on one machine any
 // order does, on several the last ones find room in pieces that are too small. Large drafts are left alone. O(machines × groups) exchanges.
 func (p *Packer) Separate(d *Draft) {
@@ -91,15 +91,21 @@ func (p *Packer) Separate(d *Draft) {
 		x.lead(leaders[k], homes)
 	}
 	x.clear(homes)
-	for i := range d.Bins {
-		y := &x.crates[i]
-		d.Bins[i].Loads, d.Bins[i].Choice = d.Bins[i].Loads[:0:0], y.choice
+	bins := d.Bins[:0]
+	for _, y := range x.crates {
+		b := Bin{Choice: y.choice}
 		for g, n := range y.n {
 			if n > 0 {
-				d.Bins[i].Loads = append(d.Bins[i].Loads, Load{g, n})
+				b.Loads = append(b.Loads, Load{g, n})
 			}
 		}
+		if len(b.Loads) == 0 { // all its pods found room elsewhere
+			d.Price -= p.Choices[b.Choice].Price
+			continue
+		}
+		bins = append(bins, b)
 	}
+	d.Bins = bins
 }
 
 // lead moves pods of the groups, of which the first decides where the others go, from machines of pods that are let in one after the other to the smallest machine that
