@@ -346,8 +346,8 @@ func (d Explainer) strikeRest(l *ledger, x *assign.Group, g *assign.Class) {
 			why = model.WhyTopologySpread
 		}
 		l.strike(why, "", l.rest, func(bitset.Set) string {
-			return "no place beside the other pods of this plan was found that its ties allow; it is " +
-				"planned again when these run"
+			return "no place beside the other pods of this plan was found that its ties allow; " +
+				"it is planned again when these run"
 		})
 	default:
 		l.strike(model.WhyLimits, "", l.rest,
