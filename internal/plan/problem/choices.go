@@ -50,7 +50,7 @@ func (c *Choices) Round() int {
 type CapKey struct{ Group, At string }
 
 // Existing reports whether it is an existing node that is named.
-func (k CapKey) Existing() bool { return strings.HasPrefix(k.At, "\x01") }
+func (k CapKey) Existing() bool { return strings.HasPrefix(k.At, existingMark) }
 
 // ShyKey names a class and the weight of pools.
 type ShyKey struct {
@@ -63,8 +63,11 @@ type Absence struct {
 	Eligible, Key, Value string
 }
 
+// existingMark begins the keys of existing nodes, and of nothing else.
+const existingMark = "\x01"
+
 // ExistingKey names an existing node in caps; no cell has such a name.
-func ExistingKey(s *ExistingNode) string { return "\x01" + s.Node + "\x01" + s.Claim }
+func ExistingKey(s *ExistingNode) string { return existingMark + s.Node + existingMark + s.Claim }
 
 // Remember sets a key of a map that may be nil.
 func Remember[K comparable, V any](m *map[K]V, k K, v V) {
