@@ -49,7 +49,7 @@ func (w *World) apply(o model.Object, gone bool) bool {
 		}
 		return update(&w.nodes, o, gone, w.follow)
 	case model.Pod:
-		return w.applyPod(o, gone)
+		return w.applyPod(&o, gone)
 	case model.Daemon:
 		return update(&w.daemons, o, gone, w.follow)
 	case model.PDB:
@@ -89,10 +89,9 @@ func (w *World) applyStorage(o model.Object, gone bool) bool {
 
 func update[T model.Object](t *table[T], o T, gone bool, follow uint64) bool {
 	if gone {
-		_, had := t.drop(o)
-		return had
+		return t.drop(&o) != nil
 	}
-	_, _, changed := t.put(o, follow)
+	_, changed := t.put(&o, follow)
 	return changed
 }
 
@@ -116,24 +115,24 @@ func (w *World) applyClaim(c model.Claim, gone bool) bool {
 	return changed
 }
 
-// applyPod also notes what the pod is finished by.
-func (w *World) applyPod(p model.Pod, gone bool) bool {
+// applyPod also notes what the pod is finished by. The mirror keeps p.
+func (w *World) applyPod(p *model.Pod, gone bool) bool {
 	if gone {
-		old, had := w.pods.drop(p)
-		if had {
-			w.link(&old, false)
-			w.touch(&old)
+		old := w.pods.drop(p)
+		if old != nil {
+			w.link(old, false)
+			w.touch(old)
 		}
-		return had
+		return old != nil
 	}
-	old, had, changed := w.pods.put(p, w.follow)
+	old, changed := w.pods.put(p, w.follow)
 	if changed {
-		if had {
-			w.link(&old, false)
-			w.touch(&old)
+		if old != nil {
+			w.link(old, false)
+			w.touch(old)
 		}
-		w.link(&p, true)
-		w.touch(&p)
+		w.link(p, true)
+		w.touch(p)
 	}
 	return changed
 }

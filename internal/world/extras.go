@@ -27,12 +27,12 @@ type extras struct {
 
 func newExtras() extras {
 	return extras{
-		overlays: newTable(func(a, b model.Overlay) int { return cmp.Compare(a.Name, b.Name) }),
-		buffers: newTable(func(a, b model.Buffer) int {
+		overlays: newTable(func(a, b *model.Overlay) int { return cmp.Compare(a.Name, b.Name) }),
+		buffers: newTable(func(a, b *model.Buffer) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		}),
-		templates: newTable(buffer.Order),
-		unserved:  newTable(func(a, b model.Unserved) int { return cmp.Compare(a.Resource, b.Resource) }),
+		templates: newTable(func(a, b *model.Template) int { return buffer.Order(*a, *b) }),
+		unserved:  newTable(func(a, b *model.Unserved) int { return cmp.Compare(a.Resource, b.Resource) }),
 	}
 }
 

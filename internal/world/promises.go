@@ -10,17 +10,16 @@ import (
 // withPromise tells our own nominations from those of kube-scheduler. A pod that is planned for some claim still waits, whatever node is
 // nominated for it, and is planned for like any other: the node is its Promised one. (Plans change, and the nomination with
 // them, but not in the same moment.) So is a node that is not there (any more), which keeps no room for anybody: the pod must not wait for it for ever.
-func (w *World) withPromise(p model.Pod) model.Pod {
+func (w *World) withPromise(p *model.Pod) {
 	if p.Promised != "" {
 		p.Nominated, p.Promised = p.Promised, ""
 	}
 	if p.Nominated == "" {
-		return p
+		return
 	}
 	if _, there := w.nodes.get(model.Node{Name: p.Nominated}); !there || w.listed[p.Key().String()] > 0 {
 		p.Nominated, p.Promised = "", p.Nominated
 	}
-	return p
 }
 
 // promise remembers which pods are planned for the claim.

@@ -12,12 +12,11 @@ import (
 // noProvisioner is the storage class of volumes that nobody makes: a claim gets one that lies ready somewhere.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// withVolumes returns the pod with the volumes that its claims stand for, and with WhyVolumes among its needs when nobody
-// can say yet where they will be. A pod without claims is returned as it is. Whatever was there before from other facts is
-// replaced.
-func (w *World) withVolumes(p model.Pod) model.Pod {
+// withVolumes gives the pod the volumes that its claims stand for, and WhyVolumes among its needs when nobody can say yet where they
+// will be. A pod without claims stays as it is. Whatever was there before from other facts is replaced.
+func (w *World) withVolumes(p *model.Pod) {
 	if len(p.VolumeClaims) == 0 {
-		return p
+		return
 	}
 	p.Volumes = nil
 	undecided := false
@@ -42,7 +41,6 @@ func (w *World) withVolumes(p model.Pod) model.Pod {
 		}
 		p.Needs = needs
 	}
-	return p
 }
 
 // volume says what the claim stands for, and whether that is enough to place a pod that waits for it. Rules: those of
@@ -149,14 +147,13 @@ func (w *World) settleVolumes() {
 	w.movedClasses = false
 }
 
-// withLimits returns the node with the attach limits that its CSI drivers report.
-func (w *World) withLimits(n model.Node) model.Node {
+// withLimits gives the node the attach limits that its CSI drivers report.
+func (w *World) withLimits(n *model.Node) {
 	if c, ok := w.csiNodes.get(model.CSINode{Name: n.Name}); ok {
 		n.AttachLimits = c.AttachLimits
 	} else if w.movedDrivers[n.Name] {
 		n.AttachLimits = nil
 	}
-	return n
 }
 
 // settleLimits finishes anew the nodes whose drivers changed.

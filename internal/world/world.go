@@ -106,22 +106,22 @@ func New() *World {
 	name := func(a, b string) int { return cmp.Compare(a, b) }
 	spaced := func(ans, an, bns, bn string) int { return cmp.Or(cmp.Compare(ans, bns), cmp.Compare(an, bn)) }
 	w := &World{
-		pools: newTable(func(a, b model.Pool) int { return name(a.Name, b.Name) }),
-		classes: newTable(func(a, b model.Class) int {
+		pools: newTable(func(a, b *model.Pool) int { return name(a.Name, b.Name) }),
+		classes: newTable(func(a, b *model.Class) int {
 			return cmp.Or(name(a.Ref.Group, b.Ref.Group), name(a.Ref.Kind, b.Ref.Kind), name(a.Ref.Name, b.Ref.Name))
 		}),
-		claims:      newTable(func(a, b model.Claim) int { return name(a.Name, b.Name) }),
-		nodes:       newTable(func(a, b model.Node) int { return name(a.Name, b.Name) }),
-		pods:        newTable(func(a, b model.Pod) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
-		daemons:     newTable(func(a, b model.Daemon) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
-		budgets:     newTable(func(a, b model.PDB) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
-		attachments: newTable(func(a, b model.Attachment) int { return name(a.Name, b.Name) }),
-		namespaces:  newTable(func(a, b model.Namespace) int { return name(a.Name, b.Name) }),
+		claims:      newTable(func(a, b *model.Claim) int { return name(a.Name, b.Name) }),
+		nodes:       newTable(func(a, b *model.Node) int { return name(a.Name, b.Name) }),
+		pods:        newTable(func(a, b *model.Pod) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		daemons:     newTable(func(a, b *model.Daemon) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		budgets:     newTable(func(a, b *model.PDB) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		attachments: newTable(func(a, b *model.Attachment) int { return name(a.Name, b.Name) }),
+		namespaces:  newTable(func(a, b *model.Namespace) int { return name(a.Name, b.Name) }),
 
-		volumeClaims:   newTable(func(a, b model.VolumeClaim) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
-		volumes:        newTable(func(a, b model.PersistentVolume) int { return name(a.Name, b.Name) }),
-		storageClasses: newTable(func(a, b model.StorageClass) int { return name(a.Name, b.Name) }),
-		csiNodes:       newTable(func(a, b model.CSINode) int { return name(a.Name, b.Name) }),
+		volumeClaims:   newTable(func(a, b *model.VolumeClaim) int { return spaced(a.Namespace, a.Name, b.Namespace, b.Name) }),
+		volumes:        newTable(func(a, b *model.PersistentVolume) int { return name(a.Name, b.Name) }),
+		storageClasses: newTable(func(a, b *model.StorageClass) int { return name(a.Name, b.Name) }),
+		csiNodes:       newTable(func(a, b *model.CSINode) int { return name(a.Name, b.Name) }),
 		movedClaims:    map[string]bool{},
 		movedVolumes:   map[string]bool{},
 		movedDrivers:   map[string]bool{},
@@ -141,7 +141,10 @@ func New() *World {
 		index:     model.NewIndex(),
 		watchers:  map[uint64]*Watch{},
 	}
-	w.pods.finish = func(p model.Pod) model.Pod { return w.withPromise(w.withVolumes(p)) }
+	w.pods.finish = func(p *model.Pod) {
+		w.withVolumes(p)
+		w.withPromise(p)
+	}
 	w.nodes.finish = w.withLimits
 	return w
 }
