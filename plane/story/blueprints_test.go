@@ -289,19 +289,19 @@ func (l *lab) roomIsKept() string {
 	return ""
 }
 
-// burstStartsAtOnce starts the four pods that the buffer keeps room for: they need no new node.
+// burstStartsAtOnce starts the four pods that the buffer keeps room for: the scheduler finds room for each at once. On which node is not asked: what the buffer
+// buys anew for the first ones may be there before the last one is made.
 func (l *lab) burstStartsAtOnce() {
 	l.t.Helper()
-	room := l.nodes()
 	for i := range 4 {
 		name := fmt.Sprintf("burst-%d", i)
 		l.do("kubectl", "run", name, "--image="+pause, "--labels=app=burst", `--overrides={"spec":{"containers":[{"name":"`+name+`","image":"`+pause+
 			`","resources":{"requests":{"cpu":"1","memory":"2Gi"}}}]}}`)
 	}
 	l.until("the burst runs", time.Minute, func() bool { return l.running("burst", 4) })
-	for _, p := range l.pods("burst") {
-		if !hosts(room, p) {
-			l.t.Errorf("pod %s had to wait for %s, although room was kept", p.Name, p.Spec.NodeName)
+	for _, e := range l.events() {
+		if e.Reason == "FailedScheduling" && strings.HasPrefix(e.InvolvedObject.Name, "burst-") {
+			l.t.Errorf("pod %s had to wait, although room was kept: %s", e.InvolvedObject.Name, e.Message)
 		}
 	}
 	l.do("kubectl", "delete", "pods", "-l", "app=burst", "--wait=false")
