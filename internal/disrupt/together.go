@@ -73,21 +73,61 @@ func (s *picture) affordable(group []*candidate) (out []*candidate) {
 
 // saveTogether moves as few of the nodes as bring what all of them bring.
 func (s *picture) saveTogether(group []*candidate, scores *balance) {
-	// ask is what the nodes bring, if that is so much.
-	ask := func(list []*candidate, atLeast model.Price) model.Price {
-		b := bill(list)
-		if b.now < atLeast {
-			return 0
+	var buy []place.NewClaim
+	// sure reports whether what is planned for the nodes is to be done.
+	sure := func(list []*candidate, a place.Answer) bool {
+		var keeps reason
+		buy, keeps = s.certain(list, a)
+		if keeps.why == "" {
+			b := bill(list)
+			keeps = scores.judge(list, b.now-a.Price)
 		}
-		return s.gain(list, s.whatIf().Within(b.now-atLeast, nodesOf(list)...))
+		return keeps.why == ""
 	}
-	best := ask(group, 1)
-	if best <= 0 {
-		return
+	all, judged := bill(group), false
+	// Mostly no fewer of them come into question: then the answer for all is the one to do.
+	a, ok := s.whatIf().TryWithin(all.now-1, nodesOf(group), func(a place.Answer) bool {
+		gain := s.gain(group, a)
+		judged = gain > 0 && !fewerMay(group, gain)
+		return judged && sure(group, a)
+	})
+	if !ok {
+		if judged {
+			return
+		}
+		a.Later = false // fewer of them may not have to wait
+		gain := s.gain(group, a)
+		if gain <= 0 {
+			return
+		}
+		group = s.asFew(group, gain)
+		a, ok = s.whatIf().Try(nodesOf(group), func(a place.Answer) bool { return sure(group, a) })
 	}
+	if ok {
+		s.begin(reason{why: model.WhyUnderutilized}, group, a, buy)
+	}
+}
+
+// fewerMay reports whether some of the nodes cost as much as is gained: others cannot bring it.
+func fewerMay(group []*candidate, gain model.Price) bool {
+	for cut := len(group) / 2; cut > 0; cut /= 2 {
+		b := bill(group[:len(group)-cut])
+		if b.now >= gain {
+			return true
+		}
+	}
+	return false
+}
+
+// asFew is as few of the nodes, emptiest first, as bring what all of them bring.
+func (s *picture) asFew(group []*candidate, best model.Price) []*candidate {
 	for cut := len(group) / 2; cut > 0; {
 		fewer := group[:len(group)-cut] // without the fullest
-		gain := ask(fewer, best)
+		b := bill(fewer)
+		gain := model.Price(0)
+		if b.now >= best {
+			gain = s.gain(fewer, s.whatIf().Within(b.now-best, nodesOf(fewer)...))
+		}
 		if gain >= best {
 			group, best = fewer, gain
 			cut = min(cut, len(group)/2)
@@ -95,19 +135,7 @@ func (s *picture) saveTogether(group []*candidate, scores *balance) {
 		}
 		cut /= 2
 	}
-	var buy []place.NewClaim
-	a, ok := s.whatIf().Try(nodesOf(group), func(a place.Answer) bool {
-		var keeps reason
-		buy, keeps = s.certain(group, a)
-		if keeps.why == "" {
-			b := bill(group)
-			keeps = scores.judge(group, b.now-a.Price)
-		}
-		return keeps.why == ""
-	})
-	if ok {
-		s.begin(reason{why: model.WhyUnderutilized}, group, a, buy)
-	}
+	return group
 }
 
 // gain is what an answer saves, 0 when it cannot be carried out.
