@@ -85,16 +85,29 @@ type change struct {
 	old, is model.Condition
 }
 
+// begin notes when the first change was heard.
+func (l *lives) begin(now time.Time) {
+	if l.began.IsZero() {
+		l.began = now
+	}
+}
+
+// hearPod is hear of a pod as it is now, of which nothing is said.
+func (l *lives) hearPod(p *model.Pod, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begin(now)
+	l.pod(p, false, now)
+}
+
 // hear takes in a change of the cluster, and returns what is to be said of it.
 func (l *lives) hear(c model.Change, now time.Time) (changes []change, dropped []finalized) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.began.IsZero() {
-		l.began = now
-	}
+	l.begin(now)
 	p, ok := c.Object.(model.Pod)
 	if ok {
-		l.pod(p, c.Gone, now)
+		l.pod(&p, c.Gone, now)
 		return nil, nil
 	}
 	s, ok := meter.SubjectOf(c.Object)
@@ -217,7 +230,7 @@ func (l *lives) ended(x *life, now time.Time) {
 }
 
 // pod follows a pod that was seen without a node.
-func (l *lives) pod(p model.Pod, gone bool, now time.Time) {
+func (l *lives) pod(p *model.Pod, gone bool, now time.Time) {
 	w := l.pods[p.Key()]
 	switch {
 	case w != nil && (gone || p.UID != w.uid || p.Terminal || p.Deleting()):
@@ -230,7 +243,7 @@ func (l *lives) pod(p model.Pod, gone bool, now time.Time) {
 	}
 }
 
-func (l *lives) goesOn(w *wait, p model.Pod, now time.Time) {
+func (l *lives) goesOn(w *wait, p *model.Pod, now time.Time) {
 	w.follow = l.follow
 	if w.node.IsZero() && p.Node != "" {
 		w.node = now
@@ -450,6 +463,12 @@ func (t *tee) Apply(c model.Change) {
 		t.r.say(f.about, kube.Normal, "Finalized", "The finalizer %s is taken away", f.finalizer)
 	}
 	t.Sink.Apply(c)
+}
+
+// ApplyPod implements kube.PodSink.
+func (t *tee) ApplyPod(p *model.Pod) {
+	t.r.lives.hearPod(p, t.now())
+	kube.TellPod(t.Sink, p)
 }
 
 // Synced implements kube.Sink.

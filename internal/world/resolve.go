@@ -14,7 +14,7 @@ const manyEdits = 64
 // resolveBudgets lists the budgets with the pods each covers. O(budgets) when pods or budgets changed, and O(budgets of its namespace) for each pod.
 func (w *World) resolveBudgets(edits []model.Edit[model.Pod]) []model.PDB {
 	changed := w.budgets.settle()
-	if len(changed)+len(edits) == 0 {
+	if len(changed) == 0 && (len(edits) == 0 || len(w.covering) == 0) {
 		return w.covering
 	}
 	moved := map[string][]model.Edit[model.Pod]{}

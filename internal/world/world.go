@@ -163,11 +163,27 @@ func (w *World) Begin() {
 func (w *World) Apply(c model.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.touched, w.waits, w.light = w.touched[:0], false, false
-	if !w.apply(c.Object, c.Gone) {
-		return
+	w.untouched()
+	if w.apply(c.Object, c.Gone) {
+		w.applied(about(c.Object))
 	}
-	what := about(c.Object)
+}
+
+// ApplyPod implements kube.PodSink.
+func (w *World) ApplyPod(p *model.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.untouched()
+	if w.applyPod(p, false) {
+		w.applied(Pods)
+	}
+}
+
+// untouched forgets what the last change was about.
+func (w *World) untouched() { w.touched, w.waits, w.light = w.touched[:0], false, false }
+
+// applied tells of a change that was taken in.
+func (w *World) applied(what About) {
 	switch {
 	case w.waits:
 		what |= Unbound

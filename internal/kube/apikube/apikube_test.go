@@ -208,7 +208,7 @@ func TestAWatchIsDecodedOnTheWay(t *testing.T) {
 	}
 	w.Stop()
 	same(t, "events", got, []string{
-		"ADDED d/p@7 map[] model.Pod", "DELETED d/p@7 map[] model.Pod", "BOOKMARK /@8 map[k8s.io/initial-events-end:true] <nil>", "ERROR *v1.Status",
+		"ADDED d/p@7 map[] *model.Pod", "DELETED d/p@7 map[] *model.Pod", "BOOKMARK /@8 map[k8s.io/initial-events-end:true] <nil>", "ERROR *v1.Status",
 	})
 }
 

@@ -319,7 +319,7 @@ func TestSharingChangesNothing(t *testing.T) {
 	}
 	for range 2 { // the second time, everything is known
 		for _, p := range pods {
-			same(t, "pod", n.pod(p), decodePod(p))
+			same(t, "pod", *n.pod(p), decodePod(p))
 		}
 	}
 	if got, want := len(n.templates.young), len(pods); got != want {
@@ -346,7 +346,7 @@ affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topol
 	} {
 		p := rawPod(t, spec)
 		edit(p)
-		same(t, "pod", n.pod(p), decodePod(p))
+		same(t, "pod", *n.pod(p), decodePod(p))
 	}
 	if got := len(n.templates.young); got != 4 { // the constraints name the pod's namespace and one of its labels
 		t.Errorf("%d templates are kept, want 4", got)

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kjson "sigs.k8s.io/json"
@@ -18,7 +18,6 @@ import (
 	"github.com/karpenter-aks/karpenter/api/azure/v1alpha2"
 	"github.com/karpenter-aks/karpenter/api/azure/v1beta1"
 	"github.com/karpenter-aks/karpenter/internal/kube"
-	"github.com/karpenter-aks/karpenter/model"
 )
 
 // ErrKind says that an object is of a kind that no decider looks at.
@@ -28,10 +27,10 @@ var ErrKind = errors.New("a kind that is not looked at")
 // decoding, and the joins are left to the sink as well. Features that users switch on count as on. It calls neither
 // Begin nor Synced. But for Decode it is not for concurrent use. Make one with NewReader.
 type Reader struct {
-	f      *following
-	known  map[schema.GroupVersionKind]kind
-	kinds  []schema.GroupVersionKind // keys of known, in the order of Follow
-	scheme *runtime.Scheme
+	f     *following
+	known map[schema.GroupVersionKind]kind
+	kinds []schema.GroupVersionKind // keys of known, in the order of Follow
+	types map[reflect.Type]kind     // by the type of what Tell is given
 }
 
 // NewReader returns a reader that tells sink.
@@ -41,15 +40,16 @@ func NewReader(sink kube.Sink) (*Reader, error) {
 		return nil, fmt.Errorf("apikube: %w", err)
 	}
 	r := &Reader{
-		f:      &following{sink: sink, failures: map[string]int{}},
-		known:  map[schema.GroupVersionKind]kind{},
-		scheme: scheme,
+		f:     &following{sink: sink, failures: map[string]int{}},
+		known: map[schema.GroupVersionKind]kind{},
+		types: map[reflect.Type]kind{},
 	}
 	for _, k := range slices.Concat(kinds(), Extras{Overlays: true, Buffers: true}.kinds()) {
 		gvks, _, err := scheme.ObjectKinds(k.object)
 		if err != nil {
 			return nil, fmt.Errorf("apikube: %s: %w", k.name, err)
 		}
+		r.types[reflect.TypeOf(k.object)] = k
 		for _, gvk := range gvks {
 			r.known[gvk], r.kinds = k, append(r.kinds, gvk)
 		}
@@ -113,26 +113,21 @@ func (r *Reader) Take(t Typed) (Report, error) {
 	}
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
+	r.f.tell(k.decode(r.f, o), false)
 	return t.report, nil
 }
 
 // Tell tells the sink of an object that is decoded already, as a watch delivers it. The error is ErrKind (wrapped) for kinds that no
 // decider looks at.
 func (r *Reader) Tell(o client.Object) error {
-	gvks, _, err := r.scheme.ObjectKinds(o)
-	if err != nil {
-		return err
+	k, ok := r.types[reflect.TypeOf(o)]
+	if !ok {
+		return fmt.Errorf("%T: %w", o, ErrKind)
 	}
-	for _, gvk := range gvks {
-		if k, ok := r.known[gvk]; ok {
-			r.f.mu.Lock()
-			defer r.f.mu.Unlock()
-			r.f.sink.Apply(model.Change{Object: k.decode(r.f, o)})
-			return nil
-		}
-	}
-	return fmt.Errorf("%T: %w", o, ErrKind)
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	r.f.tell(k.decode(r.f, o), false)
+	return nil
 }
 
 func (r *Reader) typed(object []byte, gvk schema.GroupVersionKind) (kind, client.Object, []string, error) {

@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/karpenter-aks/karpenter/model"
 )
@@ -115,26 +114,6 @@ func decodePodSpec(s *corev1.PodSpec) model.Pod {
 		out.Priority = *s.Priority
 	}
 	return out
-}
-
-// podRequests counts as kube-scheduler 1.37 does with its default gates, and one pod.
-func podRequests(p *corev1.Pod) model.Resources {
-	tamePod(p)
-	out := asked(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{
-		UseStatusResources: true,
-		InPlacePodLevelResourcesVerticalScalingEnabled: true,
-	}))
-	out.Pods = 1
-	return out
-}
-
-// podLimits adds up what containers may use, as kubectl describe node does.
-func podLimits(p *corev1.Pod) *model.Limits {
-	sum := asked(resourcehelper.PodLimits(p, resourcehelper.PodResourcesOptions{}))
-	if sum.CPU == 0 && sum.Memory == 0 {
-		return nil
-	}
-	return &model.Limits{CPU: sum.CPU, Memory: sum.Memory}
 }
 
 func phase(p corev1.PodPhase) model.Phase {

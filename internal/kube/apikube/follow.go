@@ -77,8 +77,8 @@ func kinds() []kind {
 		}),
 		newKind(api[*karpv1.NodeClaim]{"nodeclaims", &karpv1.NodeClaim{}, &karpv1.NodeClaimList{}}, plainly(decodeClaim), func(_, n string) model.Claim { return model.Claim{Name: n} }),
 		newKind(api[*corev1.Node]{"nodes", &corev1.Node{}, &corev1.NodeList{}}, plainly(decodeNode), func(_, n string) model.Node { return model.Node{Name: n} }),
-		newKind(api[*corev1.Pod]{"pods", &corev1.Pod{}, &corev1.PodList{}}, func(f *following, p *corev1.Pod) model.Pod { return f.shared.pod(p) },
-			func(ns, n string) model.Pod { return model.Pod{Namespace: ns, Name: n} }),
+		newKind(api[*corev1.Pod]{"pods", &corev1.Pod{}, &corev1.PodList{}}, func(f *following, p *corev1.Pod) *model.Pod { return f.shared.pod(p) },
+			func(ns, n string) *model.Pod { return &model.Pod{Namespace: ns, Name: n} }),
 		newKind(api[*appsv1.DaemonSet]{"daemonsets", &appsv1.DaemonSet{}, &appsv1.DaemonSetList{}}, plainly(decodeDaemon), func(ns, n string) model.Daemon {
 			return model.Daemon{Namespace: ns, Name: n}
 		}),
@@ -106,7 +106,7 @@ func kinds() []kind {
 	}
 }
 
-// following is one running Follow.
+// following is one running Follow. What it decodes of a pod is a *model.Pod, which tell hands on; all else is the noun itself.
 type following struct {
 	end    context.CancelCauseFunc
 	shared interner
@@ -115,6 +115,19 @@ type following struct {
 	sink     kube.Sink
 	waiting  int // kinds whose first list has not come yet
 	failures map[string]int
+}
+
+// tell tells the sink, which keeps the noun. The caller holds mu.
+func (f *following) tell(noun model.Object, gone bool) {
+	p, ok := noun.(*model.Pod)
+	switch {
+	case !ok:
+		f.sink.Apply(model.Change{Object: noun, Gone: gone})
+	case gone:
+		f.sink.Apply(model.Change{Object: *p, Gone: true})
+	default:
+		kube.TellPod(f.sink, p)
+	}
 }
 
 // Follow implements kube.Store. Each kind has a reflector: a consistent list, then a watch, resumed where it broke off, and
@@ -246,12 +259,12 @@ func (t *told) tell(r *row, gone bool) {
 	key := cache.NewObjectName(r.Namespace, r.Name)
 	if gone {
 		delete(t.keys, key)
-		t.f.sink.Apply(model.Change{Object: t.kind.key(key), Gone: true})
+		t.f.tell(t.kind.key(key), true)
 		return
 	}
 	if r.noun != nil {
 		t.keys[key] = true
-		t.f.sink.Apply(model.Change{Object: r.noun})
+		t.f.tell(r.noun, false)
 	}
 }
 
@@ -293,7 +306,7 @@ func (t *told) lost(old map[cache.ObjectName]bool) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	for _, key := range lost {
-		t.f.sink.Apply(model.Change{Object: t.kind.key(key), Gone: true})
+		t.f.tell(t.kind.key(key), true)
 	}
 }
 

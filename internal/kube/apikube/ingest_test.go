@@ -94,7 +94,7 @@ func ingest(t testing.TB, shapes int) (*world.World, model.World) {
 	for shape := range shapes {
 		template := encodedShape(t, shape)
 		for n := range podsPerShape {
-			w.Apply(model.Change{Object: f.shared.pod(arrive(t, template, shape, n))})
+			w.ApplyPod(f.shared.pod(arrive(t, template, shape, n)))
 		}
 	}
 	w.Synced()

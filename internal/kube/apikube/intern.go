@@ -24,7 +24,7 @@ type interner struct {
 	key       keyWriter  // scratch
 	words     shelf[string]
 	labels    shelf[map[string]string]
-	templates shelf[model.Pod]
+	templates shelf[*model.Pod]
 }
 
 // shelf keeps things by key in two generations: when the young one is full, it becomes the old one, and the old one goes.
@@ -46,15 +46,18 @@ func (s *shelf[T]) get(key []byte, fresh func() T) T {
 	return v
 }
 
-// pod decodes a pod as decodePod does, and shares.
-func (n *interner) pod(p *corev1.Pod) model.Pod {
+// pod decodes a pod as decodePod does, and shares. What it returns is the caller's own, but for what is shared.
+func (n *interner) pod(p *corev1.Pod) *model.Pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	tamePod(p)
 	n.key = n.key[:0]
 	n.key.shape(p)
-	out := n.templates.get(n.key, func() model.Pod { return decodeShape(p) })
-	identify(&out, p)
+	own := *n.templates.get(n.key, func() *model.Pod {
+		shape := decodeShape(p)
+		return &shape
+	})
+	out := &own
+	identify(out, p)
 	for _, s := range []*string{&out.Namespace, &out.Node, &out.Nominated, &out.DoNotDisrupt, &out.Revision, &out.Owner} {
 		if *s != "" {
 			*s = n.words.get(append(n.key[:0], *s...), func() string { return *s })
@@ -188,27 +191,52 @@ func (k *keyWriter) message(m interface {
 	}
 }
 
-// resources writes amounts exactly: in thousandths where they are whole thousandths, as text otherwise.
+// resources writes amounts as tame leaves them.
 func (k *keyWriter) resources(list corev1.ResourceList) {
 	k.count(len(list), list == nil)
+	left := len(list)
+	for _, name := range usual {
+		if left == 0 {
+			return
+		}
+		if q, ok := list[name]; ok {
+			k.amount(name, q)
+			left--
+		}
+	}
+	if left == 0 {
+		return
+	}
 	var few [8]corev1.ResourceName // few pods ask for more: no allocation
 	names := few[:0]
 	for name := range list {
-		names = append(names, name)
+		if !slices.Contains(usual[:], name) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		q := list[name]
-		k.text(string(name))
-		v := q.MilliValue()
-		exact := q.CmpInt64(v/1000) == 0 && v%1000 == 0 || q.Cmp(*resource.NewMilliQuantity(v, resource.DecimalSI)) == 0
-		k.flag(exact)
-		if exact {
-			k.number(v)
-		} else {
-			k.text(q.String())
-		}
+		k.amount(name, list[name])
 	}
+}
+
+// amount writes an amount exactly: whole, in thousandths where they are whole thousandths, as text otherwise.
+func (k *keyWriter) amount(name corev1.ResourceName, q resource.Quantity) {
+	k.text(string(name))
+	q = tame(q)
+	if v, ok := q.AsInt64(); ok {
+		*k = append(*k, 'w')
+		k.number(v)
+		return
+	}
+	v := q.MilliValue()
+	if q.Cmp(*resource.NewMilliQuantity(v, resource.DecimalSI)) == 0 {
+		*k = append(*k, 'm')
+		k.number(v)
+		return
+	}
+	*k = append(*k, 't')
+	k.text(q.String())
 }
 
 func (k *keyWriter) pairs(m map[string]string) {

@@ -58,7 +58,7 @@ func planned(like model.World) (model.World, place.Plan, func()) {
 		for i := range like.Pods {
 			p := templates[like.Pods[i].Labels["app"]]
 			p.Name, p.UID = names[i], types.UID(like.Pods[i].UID)
-			w.Apply(model.Change{Object: f.shared.pod(p)})
+			w.ApplyPod(f.shared.pod(p))
 		}
 		w.Synced()
 		for _, cat := range like.Catalogs {
