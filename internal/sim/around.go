@@ -299,6 +299,23 @@ func (s *Sim) mute(n int) {
 	s.muted = n
 }
 
+// fellSilent reports whether the machine of the claim never joins.
+func (s *Sim) fellSilent(claim string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.silent[claim]
+}
+
+// wouldTake reports whether the node of the claim would take the pod if it joined.
+func (s *Sim) wouldTake(o model.World, c model.Claim, p *model.Pod) bool {
+	n := model.Node{Name: c.Name, Labels: maps.Clone(c.Labels), Allocatable: c.Allocatable}
+	n.Labels[model.LabelHostname] = c.Name
+	q := *p
+	q.Nominated = ""
+	o.Nodes = append(slices.Clip(o.Nodes), n)
+	return newCluster(o, s.zones()).takes(&q, n.Name)
+}
+
 // boot plays a machine that starts: it reads its order, joins, becomes ready, loses its startup taints.
 func (s *Sim) boot(m model.Instance) {
 	s.mu.Lock()
@@ -312,6 +329,7 @@ func (s *Sim) boot(m model.Instance) {
 	mute := s.muted > 0
 	if mute {
 		s.muted--
+		s.silent[m.ClaimUID] = true
 	}
 	s.mu.Unlock()
 	if mute {

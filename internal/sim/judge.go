@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -48,6 +49,7 @@ type judge struct {
 	waits    map[model.PodKey]time.Time
 	ailing   map[string]time.Time // nodes that do not work, since when nothing else keeps them from being replaced
 	failing  map[string]bool      // nodes that did not work once, or whose machine was announced to go: their pods may be deleted by force
+	edits    map[string]time.Time // by deployment or StatefulSet, when a person changed it last
 	together departure
 	stats    stats
 }
@@ -91,11 +93,13 @@ type lineage struct {
 	moves []move
 	lost  time.Time       // when its last pod was evicted by our own choice; zero when it has a node again
 	asked model.Resources // by that pod
+	// excused is when last the pod that follows waited for what nobody could know.
+	excused time.Time
 }
 
 func newJudge(s *Sim) *judge {
 	return &judge{s: s, last: map[string]time.Time{}, spans: map[string]bool{}, ceilings: map[string][]ceiling{}, marked: map[string]time.Time{}, leaving: map[string]bool{},
-		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}, ailing: map[string]time.Time{}, failing: map[string]bool{}}
+		fetched: map[string]move{}, lines: map[model.PodKey]*lineage{}, waits: map[model.PodKey]time.Time{}, ailing: map[string]time.Time{}, failing: map[string]bool{}, edits: map[string]time.Time{}}
 }
 
 func (a *stats) add(b stats) {
@@ -111,6 +115,9 @@ func (j *judge) acted(a Act) {
 	j.last[a.Verb], j.latest = time.Now(), time.Now()
 	if verbs()[a.Verb].upsets {
 		j.upset = time.Now()
+	}
+	if a.Verb == "scale" || a.Verb == "app" || a.Verb == "set" {
+		j.edits[a.word(0)] = time.Now()
 	}
 }
 
@@ -411,48 +418,94 @@ func (j *judge) homes(o model.World, leaving model.Node) {
 		_, goes := j.leaving[n.Name]
 		return goes
 	})
-	// Those that leave come first, the largest first of all: where others that wait take the room, as many run as before.
-	slices.SortStableFunc(list, func(a, b model.Pod) int {
-		if waits := a.Node == ""; waits != (b.Node == "") {
-			if waits {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(b.Requests.CPU, a.Requests.CPU)
-	})
-	r, zones := rand.New(rand.NewPCG(1, uint64(len(list)))), j.s.zones()
-	var left model.PodKey
-	for try := range 60 {
-		tight := try%2 == 0
-		key, ok := housed(o, zones, list, tight, leaving.Name)
-		if ok {
-			return
-		}
-		left = key
-		r.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+	left, ok := allHoused(o, j.s.zones(), list, leaving.Name)
+	if !ok {
+		j.s.note("homes: node %s leaves, and pod %s has no other place", leaving.Name, left)
 	}
-	j.s.note("homes: node %s leaves, and pod %s has no other place", leaving.Name, left)
 }
 
-// housed tries the pods one after the other on the fullest or the emptiest node that takes each. Only those that run on the node must not be left over.
-func housed(o model.World, zones map[string]string, list []model.Pod, tight bool, must string) (model.PodKey, bool) {
-	c := newCluster(o, zones)
-	for i := range list {
-		q := list[i]
-		q.Node = ""
-		best := ""
-		for _, n := range c.names {
-			if (best == "" || tight == (c.free[n].CPU < c.free[best].CPU)) && c.takes(&q, n) {
-				best = n
+// allHoused looks whether the pods that run on the node that leaves have a place in the picture, which knows it no more, in some order.
+func allHoused(o model.World, zones map[string]string, list []model.Pod, leaving string) (left model.PodKey, ok bool) {
+	// Those that leave come first, the largest first of all: where others that wait take the room, as many run as before.
+	large := func(size func(model.Resources) int64) {
+		slices.SortStableFunc(list, func(a, b model.Pod) int {
+			if waits := a.Node == ""; waits != (b.Node == "") {
+				if waits {
+					return 1
+				}
+				return -1
 			}
-		}
+			return cmp.Compare(size(b.Requests), size(a.Requests))
+		})
+	}
+	r := rand.New(rand.NewPCG(1, uint64(len(list))))
+	for try := range 120 {
 		switch {
-		case best != "":
+		case try == 0:
+			large(func(x model.Resources) int64 { return x.CPU })
+		case try == ways:
+			large(func(x model.Resources) int64 { return x.Memory })
+		case try >= 2*ways:
+			r.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+		}
+		left, ok = housed(o, zones, list, try%ways, leaving)
+		if ok {
+			return left, true
+		}
+	}
+	return left, false
+}
+
+// ways is how many ways housed knows.
+const ways = 8
+
+// coreOf is how many bytes count as much as a thousandth of a core where room is compared: machines have 2 to 8 GiB for each core.
+const coreOf = 4 << 20
+
+// housed tries the pods one after the other, each on the node that takes it and has the least or the most left of its cores, its memory, or both, or what is
+// most like it, and those that found no place again as long as others find one, which may let them in. Only those that run on the node must not be left over. Some pods fit in one way only,
+// by cores and by memory, and whoever says that there is none has to have looked well.
+func housed(o model.World, zones map[string]string, list []model.Pod, way int, must string) (model.PodKey, bool) {
+	c := newCluster(o, zones)
+	score := func(q *model.Pod, n string) float64 { // the least is the best
+		free, all := c.free[n], c.nodes[n].Allocatable
+		cores, memory := float64(free.CPU)*coreOf, float64(free.Memory)
+		like := math.Abs(math.Atan2(cores, memory) - math.Atan2(float64(q.Requests.CPU)*coreOf, float64(q.Requests.Memory)))
+		s := []float64{cores, memory, cores/coreOf/float64(max(all.CPU, 1)) + memory/float64(max(all.Memory, 1)), like}[way/2]
+		switch {
+		case way == ways-1: // of all that are about alike the fullest
+			return math.Round(like*4) + cores/1e15
+		case way%2 == 1:
+			return -s
+		}
+		return s
+	}
+	for {
+		var rest []model.Pod
+		for i := range list {
+			q := list[i]
+			q.Node = ""
+			best := ""
+			for _, n := range c.names {
+				if (best == "" || score(&q, n) < score(&q, best)) && c.takes(&q, n) {
+					best = n
+				}
+			}
+			if best == "" {
+				rest = append(rest, list[i])
+				continue
+			}
 			c.forget(&q)
 			c.bind(&q, best)
-		case list[i].Node == must:
-			return q.Key(), false
+		}
+		stuck := len(rest) == len(list)
+		if list = rest; stuck || len(list) == 0 {
+			break
+		}
+	}
+	for i := range list {
+		if list[i].Node == must {
+			return list[i].Key(), false
 		}
 	}
 	return model.PodKey{}, true
@@ -558,7 +611,13 @@ func (j *judge) homeless(o model.World) {
 			continue
 		}
 		// Where kube-scheduler put others is not what was planned, a machine has to be bought.
-		if time.Since(l.lost) > l.grace+boots && time.Since(j.upset) > settled && !j.blind() && !locked(o, &p) {
+		if time.Since(l.lost) <= l.grace+boots || time.Since(j.upset) <= settled || j.blind() || locked(o, &p) {
+			continue
+		}
+		if j.unforeseen(o, &p, l) {
+			l.excused = time.Now()
+		}
+		if time.Since(l.excused) > boots {
 			j.s.note("homeless: pod %s has no node long after the one before it was evicted by our own choice", p.Key())
 		}
 	}
@@ -601,6 +660,18 @@ func locked(o model.World, p *model.Pod) bool {
 	return over > 1 && slices.ContainsFunc(p.Spread, func(s model.Spread) bool { return s.Hard }) && slices.ContainsFunc(o.Pods, func(q model.Pod) bool {
 		n, there := nodeNamed(o, q.Node)
 		return there && n.Deleting() && q.Labels["app"] == app && tenant(q)
+	})
+}
+
+// unforeseen reports whether the pod waits for what nobody could know when the one before it was evicted: for a machine that was bought, takes it, and never
+// joins, which is as any that is slow until it is late (a second one would be bought for nothing with each of these), or because a person changed how many there
+// are of its kind since, so that its disk is now where its own rules do not let it be. mu is held.
+func (j *judge) unforeseen(o model.World, p *model.Pod, l *lineage) bool {
+	if j.edits[l.app].After(l.lost) && j.s.torn(o, p) {
+		return true
+	}
+	return slices.ContainsFunc(o.Claims, func(c model.Claim) bool {
+		return !c.Deleting() && c.NodeName == "" && j.s.fellSilent(c.UID) && j.s.wouldTake(o, c, p)
 	})
 }
 

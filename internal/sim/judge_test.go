@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -202,5 +203,58 @@ func TestShrink(t *testing.T) {
 	})
 	if want := "seed 7\n1h0m0s evict 3\n"; got.Text() != want {
 		t.Errorf("got %q, want %q", got.Text(), want)
+	}
+}
+
+// Pods that leave a node need all the cores of the others, and fit by memory in few ways only. One pod more fits in none.
+func TestTheJudgeFindsTheTightFit(t *testing.T) {
+	var o model.World
+	for i, x := range [][2]int64{{7680, 14240}, {3760, 6458}, {1800, 6458}, {1800, 6458}, {300, 1338}} {
+		o.Nodes = append(o.Nodes, model.Node{Name: string(rune('a' + i)), Ready: model.True,
+			Allocatable: model.Resources{CPU: x[0], Memory: x[1] << 20, Pods: 30}})
+	}
+	var list []model.Pod
+	for _, x := range []struct{ n, cpu, mem int64 }{{10, 250, 2048}, {3, 3000, 512}, {2, 500, 1024}, {10, 250, 512}} {
+		for range x.n {
+			list = append(list, model.Pod{Namespace: "default", Name: fmt.Sprintf("p-%d", len(list)), Node: "old",
+				Requests: model.Resources{CPU: x.cpu, Memory: x.mem << 20, Pods: 1}})
+		}
+	}
+	left, ok := allHoused(o, nil, slices.Clone(list), "old")
+	if !ok {
+		t.Errorf("pod %s has no place, but there is one for all", left)
+	}
+	list = append(list, list[0])
+	list[len(list)-1].Name = "one-more"
+	_, ok = allHoused(o, nil, list, "old")
+	if ok {
+		t.Error("all have a place, but the cores are too few for one pod more")
+	}
+}
+
+// A pod that waits because a person changed its StatefulSet meanwhile, or for a machine that never joins, is nobody's fault; others are.
+func TestTheJudgeExcusesWhatNobodyCouldKnow(t *testing.T) {
+	for what, wrong := range map[string]bool{"a machine that never joins": false, "a machine too small, that never joins": true, "no machine": true} {
+		t.Run(what, func(t *testing.T) {
+			Run(t, Config{}, func(s *Sim) {
+				s.judge = newJudge(s)
+				p := oneCore()
+				p.Namespace, p.Name, p.Labels, p.Unschedulable = "default", "web-1", map[string]string{"app": "web"}, true
+				l := &lineage{app: "web", lost: time.Now(), asked: p.Requests}
+				o := model.World{Pods: []model.Pod{p}}
+				c := model.Claim{Name: "slow", UID: "slow", Labels: map[string]string{}, Allocatable: model.Resources{CPU: 1900, Memory: 4 << 30, Pods: 30}}
+				switch what {
+				case "a machine too small, that never joins":
+					c.Allocatable.CPU = 500
+					fallthrough
+				case "a machine that never joins":
+					s.silent[c.UID] = true
+					o.Claims = append(o.Claims, c)
+				}
+				if got := !s.judge.unforeseen(o, &p, l); got != wrong {
+					t.Errorf("held against the controller: %v, want %v", got, wrong)
+				}
+			})
+		})
 	}
 }

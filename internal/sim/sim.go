@@ -101,6 +101,7 @@ type Sim struct {
 	metrics  *prometheus.Registry // of the controller that lives
 	off      bool                 // nobody is to start the controller again
 	muted    int                  // so many machines more never join
+	silent   map[string]bool      // claims, by UID, whose machine never joins
 	guards   map[string]guard
 	disks    disks                      // idle and attaching are the turn's own
 	warming  map[model.PodKey]time.Time // when they are ready
@@ -137,7 +138,7 @@ func runWith(t *testing.T, cfg Config, ready, story func(s *Sim)) (broken []stri
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Sim{t: t, cfg: cfg, Store: memkube.New(), orders: map[string]cloud.Order{}, replicas: map[string]deployment{},
-			killed: map[control.Point]int{}, guards: map[string]guard{}, disks: newDisks(), warming: map[model.PodKey]time.Time{}}
+			killed: map[control.Point]int{}, guards: map[string]guard{}, silent: map[string]bool{}, disks: newDisks(), warming: map[model.PodKey]time.Time{}}
 		s.cfg.Join, s.cfg.Settle = orElse(cfg.Join, 5*time.Second), orElse(cfg.Settle, 3*time.Second)
 		s.cfg.Tick = orElse(cfg.Tick, 100*time.Millisecond)
 		if cfg.JoinSpread > 0 {
