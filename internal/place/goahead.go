@@ -48,6 +48,9 @@ func goAhead(d *decision, next *problem.Choices) string {
 // stayed lists the classes of which pods stay that could have a place as far as machines go. The order in which pods are
 // seated depends on size otherwise.
 func (d *decision) stayed() []*assign.Class {
+	if len(d.Plan.Unscheduled) == 0 {
+		return nil
+	}
 	left := map[model.PodKey]bool{}
 	for _, l := range d.Plan.Unscheduled {
 		left[l.Pod] = l.Why == ""

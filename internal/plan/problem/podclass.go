@@ -54,6 +54,10 @@ func (g *PodClass) First() *model.Pod { return g.Pods[0] }
 
 // newPodClasses sorts pods into classes: important ones first, then large ones (by cpu, then memory), then by the text of the class.
 func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
+	var seen map[model.PodKey]bool // nil where nobody can be listed twice, as out of a picture
+	if !byName(pods) {
+		seen = make(map[model.PodKey]bool, len(pods))
+	}
 	if !slices.IsSortedFunc(pods, byAge) {
 		pods = slices.Clone(pods)
 		slices.SortStableFunc(pods, byAge)
@@ -61,15 +65,16 @@ func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
 	byKey := make(map[string]int32, GroupsAtOnce)
 	var out []*PodClass
 	var spare []PodClass
-	seen := make(map[model.PodKey]bool, len(pods))
 	var buf []byte
 	// Per pod, 1 + its class; per class, how many pods it has.
 	at, counts := make([]int32, len(pods)), make([]int, 0, GroupsAtOnce)
 	for i, p := range pods {
-		if seen[p.Key()] {
-			continue
+		if seen != nil {
+			if seen[p.Key()] {
+				continue
+			}
+			seen[p.Key()] = true
 		}
-		seen[p.Key()] = true
 		buf = alike.AppendAmounts(buf[:0], p)
 		from := len(buf)
 		buf = k.AppendTraits(buf, p)
@@ -107,6 +112,16 @@ func newPodClasses(pods []*model.Pod, k *alike.Classer) []*PodClass {
 		g.Rank = i
 	}
 	return out
+}
+
+// byName reports whether pods are listed by namespace and name, each once.
+func byName(pods []*model.Pod) bool {
+	for i, p := range pods[:max(len(pods)-1, 0)] {
+		if model.ComparePods(p, pods[i+1]) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // bySize orders classes: important pods first, then large ones.
