@@ -73,8 +73,8 @@ func identify(out *model.Pod, p *corev1.Pod) {
 			}
 		}
 	}
-	for _, c := range p.Status.Conditions {
-		switch c.Type {
+	for i := range p.Status.Conditions {
+		switch c := &p.Status.Conditions[i]; c.Type {
 		case corev1.PodScheduled:
 			out.Unschedulable = c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 		case corev1.PodReady:
@@ -179,8 +179,8 @@ func byField(a *corev1.Affinity) bool {
 // volumeClaims names the claims that the pod mounts. A generic ephemeral volume's claim is named after pod and volume.
 func volumeClaims(pod string, s *corev1.PodSpec) []string {
 	var out []string
-	for _, v := range s.Volumes {
-		switch {
+	for i := range s.Volumes {
+		switch v := &s.Volumes[i]; {
 		case v.PersistentVolumeClaim != nil:
 			out = append(out, v.PersistentVolumeClaim.ClaimName)
 		case v.Ephemeral != nil:

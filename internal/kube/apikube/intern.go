@@ -21,7 +21,7 @@ const InternLimit = 1 << 16
 // The zero value is ready for use.
 type interner struct {
 	mu        sync.Mutex // guards the fields below
-	key       keyWriter  // scratch
+	key, own  keyWriter  // scratch; own is for a pod's labels
 	words     shelf[string]
 	labels    shelf[map[string]string]
 	templates shelf[*model.Pod]
@@ -50,8 +50,9 @@ func (s *shelf[T]) get(key []byte, fresh func() T) T {
 func (n *interner) pod(p *corev1.Pod) *model.Pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.key = n.key[:0]
-	n.key.shape(p)
+	n.key, n.own = n.key[:0], n.own[:0]
+	n.own.pairs(p.Labels)
+	n.key.shape(p, n.own)
 	own := *n.templates.get(n.key, func() *model.Pod {
 		shape := decodeShape(p)
 		return &shape
@@ -64,9 +65,7 @@ func (n *interner) pod(p *corev1.Pod) *model.Pod {
 		}
 	}
 	if p.Labels != nil {
-		n.key = n.key[:0]
-		n.key.pairs(p.Labels)
-		out.Labels = n.labels.get(n.key, func() map[string]string { return maps.Clone(p.Labels) })
+		out.Labels = n.labels.get(n.own, func() map[string]string { return maps.Clone(p.Labels) })
 	}
 	return out
 }
@@ -75,7 +74,8 @@ func (n *interner) pod(p *corev1.Pod) *model.Pod {
 // for nil, so that pods for which decodeShape gives different answers have different keys.
 type keyWriter []byte
 
-func (k *keyWriter) shape(p *corev1.Pod) {
+// shape writes the key of a pod whose labels, written by pairs, are labels.
+func (k *keyWriter) shape(p *corev1.Pod, labels []byte) {
 	s := &p.Spec
 	k.pairs(s.NodeSelector)
 	k.flag(len(s.SchedulingGates) > 0)
@@ -103,7 +103,7 @@ func (k *keyWriter) shape(p *corev1.Pod) {
 		k.resources(s.Resources.Limits)
 	}
 	k.status(&p.Status)
-	k.neighbours(p)
+	k.neighbours(p, labels)
 }
 
 // containers writes the ports and requests.
@@ -148,8 +148,8 @@ func (k *keyWriter) status(s *corev1.PodStatus) {
 		}
 		k.text("")
 	}
-	for _, c := range s.Conditions {
-		if c.Type == corev1.PodResizePending {
+	for i := range s.Conditions {
+		if c := &s.Conditions[i]; c.Type == corev1.PodResizePending {
 			k.text(c.Reason)
 			k.text(string(c.Status))
 		}
@@ -158,7 +158,7 @@ func (k *keyWriter) status(s *corev1.PodStatus) {
 }
 
 // neighbours writes spread and affinity in the API's own notation, and of the pod what they refer to.
-func (k *keyWriter) neighbours(p *corev1.Pod) {
+func (k *keyWriter) neighbours(p *corev1.Pod, labels []byte) {
 	own := false
 	k.count(len(p.Spec.TopologySpreadConstraints), false)
 	for i := range p.Spec.TopologySpreadConstraints {
@@ -173,7 +173,7 @@ func (k *keyWriter) neighbours(p *corev1.Pod) {
 	}
 	k.flag(own)
 	if own {
-		k.pairs(p.Labels)
+		*k = append(*k, labels...)
 	}
 }
 
