@@ -272,16 +272,35 @@ func (p *WhatIf) Certain(buy []answer.NewClaim) (certain bool, worst model.Price
 	return certain, max(p.scatter.remedy(left), p.scatter.remedy(late))
 }
 
-// Spare reports whether behind the last answer the limits of the pools leave room for a machine more, whichever of its pods should need one. It is
-// asked before the answer stands (Try). O(classes × what is on sale).
+// Spare reports whether behind the last answer the limits of the pools leave room for its pods once more, on machines that take them, were all of them to
+// find their places taken. It is asked before the answer stands (Try). O(classes × what is on sale).
 func Spare(p *WhatIf) bool {
+	var all vec.Vec
+	for _, g := range p.d.Classes {
+		if all == nil {
+			all = make(vec.Vec, len(g.Size))
+		}
+		all.Take(g.Size, -len(g.Pods))
+	}
 	return !slices.ContainsFunc(p.d.Classes, func(g *assign.Class) bool {
 		spare := false
 		p.d.sold([]*problem.NodeConstraint{g.Constraint}, g.Size, func(s *problem.NodePool, i int) {
-			spare = spare || s.Left.Covers(s.Cost[i])
+			n := machines(all, s.Room[i])
+			spare = spare || s.Left.Times(s.Cost[i], n) >= n
 		})
 		return !spare
 	})
+}
+
+// machines is how many with so much room each have all of it together, at least.
+func machines(all, room vec.Vec) int {
+	n := int64(1)
+	for i, k := range all {
+		if i < len(room) && room[i] > 0 {
+			n = max(n, (k+room[i]-1)/room[i])
+		}
+	}
+	return int(n)
 }
 
 // coming names the nodes that are marked to leave, of which no answer that stands has moved the pods.
