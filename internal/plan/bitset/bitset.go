@@ -12,6 +12,9 @@ func New(n int) Set { return make(Set, (n+63)/64) }
 // Add adds a member.
 func (s Set) Add(i int) { s[i/64] |= 1 << (i % 64) }
 
+// Remove drops a member.
+func (s Set) Remove(i int) { s[i/64] &^= 1 << (i % 64) }
+
 // Has reports whether i is a member.
 func (s Set) Has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 

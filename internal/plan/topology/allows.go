@@ -24,7 +24,7 @@ func (d *Ties) Low(g *Class, i int, what Asking) int32 {
 	if len(g.Among[i]) < int(r.Min) {
 		return 0
 	}
-	if len(r.Term.Matched.N) >= len(g.Among[i]) {
+	if r.Term.Matched.Domains() >= len(g.Among[i]) {
 		d.Toil(len(g.Among[i]) / problem.DomainsAsOne)
 	}
 	n := r.Term.least(g.Among[i], what != Reserved)

@@ -12,10 +12,11 @@ type Journal struct {
 	Problem *problem.Problem
 	frees   []oldFree
 	counts  []oldCount
+	lifts   []oldLift
 	lims    []oldLim
 	// Light is set when only counts are ever taken back, those from marked on.
 	Light  bool
-	marked int
+	marked struct{ counts, lifts int }
 	mounts []oldMount
 }
 
@@ -33,6 +34,11 @@ type oldFree struct {
 type oldCount struct {
 	t      *Counter
 	dom, n int32
+}
+
+type oldLift struct {
+	t   *Counter
+	dom int32
 }
 
 type oldLim struct {
@@ -64,11 +70,15 @@ func (u *Journal) Add(t *Counter, dom, n int32) {
 	}
 }
 
-// Lift has machines that go, by spot, be the emptiest of a spread over machines no longer. O(machines).
+// Lift has machines that go, by spot, be the emptiest of a spread over machines no longer, as if very many pods were on them. O(machines).
 func (u *Journal) Lift(x *Term, gone []int32) {
 	for _, spot := range gone {
-		if x.Matched.At(spot) < NoBound/2 {
-			u.Add(&x.Matched, spot, NoBound/2)
+		if x.Matched.isLifted(spot) {
+			continue
+		}
+		x.Matched.lift(spot)
+		if u != nil {
+			u.lifts = append(u.lifts, oldLift{&x.Matched, spot})
 		}
 	}
 }
@@ -78,9 +88,17 @@ func (u *Journal) Lift(x *Term, gone []int32) {
 func (u *Journal) ForgetHosts(from int32) {
 	for _, c := range u.counts {
 		if c.t.host && c.dom >= from {
-			delete(c.t.N, c.dom)
+			delete(c.t.n, c.dom)
 		}
 	}
+}
+
+// sink takes back what was lifted, from one on.
+func (u *Journal) sink(from int) {
+	for _, l := range u.lifts[from:] {
+		l.t.sink(l.dom)
+	}
+	u.lifts = u.lifts[:from]
 }
 
 func (u *Journal) lim(x *Term, dom int32) {
@@ -91,14 +109,15 @@ func (u *Journal) lim(x *Term, dom int32) {
 }
 
 // Mark notes the counts as they are, for rewind.
-func (u *Journal) Mark() { u.marked = len(u.counts) }
+func (u *Journal) Mark() { u.marked.counts, u.marked.lifts = len(u.counts), len(u.lifts) }
 
 // Rewind takes back the counts since the mark.
 func (u *Journal) Rewind() {
-	for _, c := range slices.Backward(u.counts[u.marked:]) {
+	for _, c := range slices.Backward(u.counts[u.marked.counts:]) {
 		c.t.Add(c.dom, -c.n)
 	}
-	u.counts = u.counts[:u.marked]
+	u.sink(u.marked.lifts)
+	u.counts = u.counts[:u.marked.counts]
 }
 
 // Rollback takes back all that is noted.
@@ -113,6 +132,7 @@ func (u *Journal) Rollback() {
 	for _, c := range slices.Backward(u.counts) {
 		c.t.Add(c.dom, -c.n)
 	}
+	u.sink(0)
 	for _, l := range slices.Backward(u.lims) {
 		delete(l.x.lim, l.dom)
 		if l.had {

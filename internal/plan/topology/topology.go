@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/karpenter-aks/karpenter/internal/plan/alike"
+	"github.com/karpenter-aks/karpenter/internal/plan/bitset"
 	"github.com/karpenter-aks/karpenter/internal/plan/portfolio"
 	"github.com/karpenter-aks/karpenter/internal/plan/problem"
 	"github.com/karpenter-aks/karpenter/internal/require"
@@ -26,13 +27,52 @@ const (
 
 // Counter counts pods per domain. Few domains are ever touched, so it keeps those only.
 type Counter struct {
-	N     map[int32]int32
+	n     map[int32]int32
 	Total int64 // pods counted, on machines without a known domain too
 	host  bool  // the domains are single machines
+	// lifted are domains that count very many more (see Journal.Lift), and bare is how many of these have none else.
+	// Machines that go are lifted for many terms each: a bit is much cheaper than an entry of the map.
+	lifted bitset.Set
+	bare   int
 }
 
+// lift is what is counted in a domain that is lifted.
+const lift = NoBound / 2
+
 // At is how many are counted in a domain.
-func (t *Counter) At(dom int32) int32 { return t.N[dom] }
+func (t *Counter) At(dom int32) int32 {
+	if t.isLifted(dom) {
+		return t.n[dom] + lift
+	}
+	return t.n[dom]
+}
+
+// Domains is in how many domains any are counted.
+func (t *Counter) Domains() int { return len(t.n) + t.bare }
+
+func (t *Counter) isLifted(dom int32) bool {
+	return dom >= 0 && int(dom/64) < len(t.lifted) && t.lifted.Has(int(dom))
+}
+
+// lift lifts a domain, which it has not done; sink takes that back.
+func (t *Counter) lift(dom int32) {
+	for int(dom/64) >= len(t.lifted) {
+		t.lifted = append(t.lifted, 0)
+	}
+	t.lifted.Add(int(dom))
+	t.Total += int64(lift)
+	if t.n[dom] == 0 {
+		t.bare++
+	}
+}
+
+func (t *Counter) sink(dom int32) {
+	t.lifted.Remove(int(dom))
+	t.Total -= int64(lift)
+	if t.n[dom] == 0 {
+		t.bare--
+	}
+}
 
 // Add counts n more in a domain; negative n takes back.
 func (t *Counter) Add(dom, n int32) {
@@ -40,11 +80,15 @@ func (t *Counter) Add(dom, n int32) {
 	if dom < 0 {
 		return
 	}
-	if t.N == nil {
-		t.N = map[int32]int32{}
+	if t.n == nil {
+		t.n = map[int32]int32{}
 	}
-	if t.N[dom] += n; t.N[dom] == 0 {
-		delete(t.N, dom)
+	had := len(t.n)
+	if t.n[dom] += n; t.n[dom] == 0 {
+		delete(t.n, dom)
+	}
+	if len(t.lifted) > 0 && t.isLifted(dom) {
+		t.bare += had - len(t.n)
 	}
 }
 
@@ -301,15 +345,15 @@ func (r *Rules) Tied() bool {
 
 // least is the smallest count among the domains; held says whether planned pods that wait for their turn count.
 func (x *Term) least(doms []int32, held bool) int32 {
-	held = held && len(x.Held.N) > 0
-	if !held && len(x.Matched.N) < len(doms) {
+	held = held && len(x.Held.n) > 0
+	if !held && x.Matched.Domains() < len(doms) {
 		return 0
 	}
 	low := NoBound
 	for _, d := range doms {
-		n := x.Matched.N[d]
+		n := x.Matched.At(d)
 		if held {
-			n += x.Held.N[d]
+			n += x.Held.At(d)
 		}
 		if low = min(low, n); low == 0 {
 			return 0

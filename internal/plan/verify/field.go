@@ -35,7 +35,7 @@ func (p *proof) low(r *topology.SpreadRule) int32 {
 		l = &lowest{field: p.field(fieldKey{r.Term.Elig, r.Term.Key})}
 		p.lows[r.Term] = l
 	}
-	if l.sure < r.Min || len(r.Term.Matched.N) < l.size() || l.size() == 0 {
+	if l.sure < r.Min || r.Term.Matched.Domains() < l.size() || l.size() == 0 {
 		return 0
 	}
 	if !l.known {
