@@ -481,3 +481,9 @@ func (m *mirror) Apply(c model.Change) {
 	m.seen = append(m.seen, c.Object)
 	m.World.Apply(c)
 }
+
+// ApplyPod implements kube.PodSink. Without it World's would be called, and nothing seen.
+func (m *mirror) ApplyPod(p *model.Pod) {
+	m.seen = append(m.seen, *p)
+	m.World.ApplyPod(p)
+}
